@@ -1,0 +1,1 @@
+"""Retrieval: corpus readers, encoder, FAISS and BM25 indexes, rank fusion, remote retrievers."""
