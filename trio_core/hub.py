@@ -1,0 +1,256 @@
+"""The run hub: runs live here, outside any browser event, and every event is stored before anybody sees it.
+
+Pages and the command line only look: `poll` returns what is new after a sequence number, for running and for stored runs alike,
+so a reload, a second tab or a closed tab changes nothing for the run. The hub works inside one event loop
+(`trio_core.loop_thread`); `poll` may be called from any thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import aclosing
+from typing import NamedTuple
+
+from trio_core.driver import drive, stopped
+from trio_core.errors import InputError, StoreError
+from trio_core.events import BaseEvent, LLMCalled, RunStarted, StoredEvent, TextDelta, is_end
+from trio_core.methods.base import Method
+from trio_core.runs import ENDED, RunInfo, RunRequest, RunStatus, RunStore
+from trio_core.settings import RunSettings
+
+log = logging.getLogger(__name__)
+
+HEARTBEAT_S = 5.0
+STALE_S = 20.0
+"""A run without a heartbeat for so long belongs to an app that is gone."""
+
+
+class Prepared(NamedTuple):
+    """A method with its tools, and the first event to store."""
+
+    method: Method
+    started: RunStarted
+
+
+class LiveText(NamedTuple):
+    """Text of the call that is being written."""
+
+    round: int
+    role: str
+    text: str
+
+
+class Snapshot(NamedTuple):
+    """What a page needs to draw: new events, the text being written, where the run stands."""
+
+    events: Sequence[StoredEvent]
+    live: LiveText | None
+    status: RunStatus
+    waiting: int
+    """Runs ahead in the line while queued."""
+    fault: str = ""
+    """A fault that could not be stored (the store itself failed)."""
+
+
+class _Run:
+    """A run of this process, in memory beside the store."""
+
+    def __init__(self, request: RunRequest, earlier: Sequence[StoredEvent]) -> None:
+        self.request = request
+        self.events: list[StoredEvent] = list(earlier)
+        self.live: LiveText | None = None
+        self.status: RunStatus = "queued"
+        self.fault = ""
+        self.task: asyncio.Task[None] | None = None
+        self.stopping_as = "stopped"
+
+
+class RunHub:
+    """Starts, stops and continues runs; `prepare` builds the method for a request (it may wait for the engine)."""
+
+    def __init__(self, prepare: Callable[[RunRequest], Awaitable[Prepared]], store: RunStore, settings: RunSettings) -> None:
+        self._prepare = prepare
+        self._store = store
+        self._settings = settings
+        self._runs: dict[str, _Run] = {}
+        self._line: list[str] = []
+        self._slots = asyncio.Semaphore(settings.max_running)
+        self._lock = threading.Lock()
+        self._pulse: asyncio.Task[None] | None = None
+
+    async def open(self) -> None:
+        """Marks runs of a dead app as interrupted and begins the heartbeat."""
+        await asyncio.to_thread(self._store.sweep, STALE_S)
+        self._pulse = asyncio.create_task(self._beat())
+
+    async def start(self, request: RunRequest) -> str:
+        """Stores the wish and begins the run. Raises InputError for a question that cannot be asked, StoreError."""
+        request = request.model_copy(update={"question": check_question(request.question, self._settings.question_chars)})
+        run_id = await asyncio.to_thread(self._store.create_run, request)
+        self._begin(run_id, _Run(request, ()))
+        return run_id
+
+    async def resume(self, run_id: str) -> None:
+        """Continues an interrupted, stopped or failed run from its last stored state."""
+        info = await asyncio.to_thread(self._store.run, run_id)
+        if info is None:
+            raise InputError(f"run {run_id!r} does not exist")
+        if info.status not in ENDED - {"finished"}:
+            raise InputError(f"run {run_id!r} is {info.status}; only an interrupted, stopped or failed run can be continued")
+        earlier = await asyncio.to_thread(self._store.events, run_id)
+        await asyncio.to_thread(self._store.set_status, run_id, "queued")
+        self._begin(run_id, _Run(info.request, earlier))
+
+    def _begin(self, run_id: str, run: _Run) -> None:
+        with self._lock:
+            self._runs[run_id] = run
+            self._line.append(run_id)
+        run.task = asyncio.create_task(self._work(run_id, run), name=f"run {run_id}")
+
+    async def stop(self, run_id: str) -> None:
+        """Stops a run: the server's call is closed, the stop is stored. Nothing happens to a run that has ended."""
+        run = self._runs.get(run_id)
+        if run is None or run.task is None or run.task.done():
+            return
+        with self._lock:
+            run.status = "stopping"
+        run.task.cancel()
+        await asyncio.wait([run.task])
+
+    async def close(self) -> None:
+        """Interrupts all runs; they can be continued after the next start."""
+        if self._pulse:
+            self._pulse.cancel()
+        tasks = [r.task for r in self._runs.values() if r.task and not r.task.done()]
+        for run in self._runs.values():
+            run.stopping_as = "interrupted"
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    async def wait(self, run_id: str) -> None:
+        """Returns once a run of this process has ended."""
+        run = self._runs.get(run_id)
+        if run and run.task:
+            await asyncio.wait([run.task])
+
+    def poll(self, run_id: str, after: int = -1) -> Snapshot | None:
+        """What is new after `after`; None for an unknown run. From any thread."""
+        with self._lock:
+            run = self._runs.get(run_id)
+            if run is not None:
+                waiting = self._line.index(run_id) if run_id in self._line else 0
+                events = [e for e in run.events if e.seq > after]
+                return Snapshot(events, run.live, run.status, waiting, run.fault)
+        info = self._store.run(run_id)
+        return Snapshot(self._store.events(run_id, after), None, info.status, 0) if info else None
+
+    def info(self, run_id: str) -> RunInfo | None:
+        """The stored facts of a run."""
+        return self._store.run(run_id)
+
+    def running(self) -> list[str]:
+        """Ids of runs that have not ended."""
+        with self._lock:
+            return [i for i, r in self._runs.items() if r.status not in ENDED]
+
+    async def _work(self, run_id: str, run: _Run) -> None:
+        try:
+            async with self._slots:
+                with self._lock:
+                    self._line.remove(run_id)
+                    run.status = "running"
+                await asyncio.to_thread(self._store.set_status, run_id, "running")
+                await self._drive(run_id, run)
+        except asyncio.CancelledError:
+            await self._end_from_outside(run_id, run)
+        except StoreError as error:
+            self._unstored(run, str(error))
+        except Exception as error:  # a fault of ours must end the run visibly, never leave it "running"
+            log.exception("run %s failed", run_id)
+            await self._end_with_fault(run_id, run, error)
+        finally:
+            with self._lock:
+                if run_id in self._line:
+                    self._line.remove(run_id)
+                run.live = None
+
+    async def _drive(self, run_id: str, run: _Run) -> None:
+        prepared = await self._prepare(run.request)
+        stream = drive(
+            prepared.method, prepared.started, gold=run.request.gold, earlier=tuple(run.events), time_limit_s=self._settings.time_limit_s
+        )
+        async with aclosing(stream) as events:  # type: ignore[type-var]
+            async for event in events:
+                await self._take(run_id, run, event)
+
+    async def _take(self, run_id: str, run: _Run, event: BaseEvent) -> None:
+        """Stores the event, then shows it. Live text is shown only."""
+        if isinstance(event, TextDelta):
+            before = run.live.text if run.live and (run.live.round, run.live.role) == (event.round, event.role) else ""
+            run.live = LiveText(event.round, event.role, before + event.text)
+            return
+        # Shielded: a stop that arrives during the write must not leave the memory behind the store.
+        write = asyncio.ensure_future(asyncio.to_thread(self._store.append, run_id, event))
+        try:
+            await asyncio.shield(write)
+        except asyncio.CancelledError:
+            await write
+            self._show(run, event)
+            raise
+        self._show(run, event)
+
+    def _show(self, run: _Run, event: BaseEvent) -> None:
+        with self._lock:
+            run.events.append(event)  # type: ignore[arg-type]
+            if isinstance(event, LLMCalled):
+                run.live = None
+            if is_end(event):
+                run.status = getattr(event, "status", "finished")
+
+    async def _end_from_outside(self, run_id: str, run: _Run) -> None:
+        if run.events and is_end(run.events[-1]) and run.status in ENDED:
+            return
+        message = "stopped by hand" if run.stopping_as == "stopped" else "the app was closed during this run; it can be continued"
+        await self._store_end(run_id, run, stopped(run.events, run.stopping_as, message))
+
+    async def _end_with_fault(self, run_id: str, run: _Run, error: Exception) -> None:
+        event = stopped(run.events, "failed", f"{type(error).__name__}: {error}")
+        acts = getattr(error, "acts", "developer")
+        await self._store_end(run_id, run, event.model_copy(update={"error": type(error).__name__, "message": str(error), "acts": acts}))
+
+    async def _store_end(self, run_id: str, run: _Run, event: BaseEvent) -> None:
+        try:
+            await asyncio.to_thread(self._store.append, run_id, event)  # type: ignore[arg-type]
+        except StoreError as error:
+            self._unstored(run, str(error))
+        else:
+            self._show(run, event)
+
+    def _unstored(self, run: _Run, fault: str) -> None:
+        log.error("the store failed: %s", fault)
+        with self._lock:
+            run.status, run.fault = "failed", fault
+
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(HEARTBEAT_S)
+            try:
+                await asyncio.to_thread(self._store.heartbeat, self.running())
+                await asyncio.to_thread(self._store.sweep, STALE_S)
+            except StoreError as error:
+                log.warning("heartbeat: %s", error)
+
+
+def check_question(question: str, limit: int) -> str:
+    """The question without surrounding white space. Raises InputError when empty or longer than `limit` characters."""
+    text = " ".join(question.replace("\x00", "").split())
+    if not text:
+        raise InputError("the question is empty; type one or pick an example")
+    if len(text) > limit:
+        raise InputError(f"the question has {len(text):,} characters; at most {limit:,} are allowed (setting runs.question_chars)")
+    return text

@@ -1,0 +1,65 @@
+"""A run store that forgets: for the command line and for tests of the hub."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from trio_core.errors import StoreError
+from trio_core.events import RunFailed, RunFinished, StoredEvent
+from trio_core.runs import RunInfo, RunRequest, RunStatus
+
+
+class MemoryStore:
+    """Keeps runs and events in dictionaries."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._runs: dict[str, RunInfo] = {}
+        self._events: dict[str, list[StoredEvent]] = {}
+
+    def create_run(self, request: RunRequest) -> str:
+        """A random id."""
+        run_id = secrets.token_urlsafe(9)
+        info = RunInfo(
+            id=run_id, question=request.question, method=request.method, status="queued", origin=request.origin,
+            created=datetime.now(UTC), request=request,
+        )
+        with self._lock:
+            self._runs[run_id], self._events[run_id] = info, []
+        return run_id
+
+    def append(self, run_id: str, event: StoredEvent) -> None:
+        """Refuses a number that is not the next."""
+        with self._lock:
+            events = self._events[run_id]
+            if event.seq != len(events):
+                raise StoreError(f"run {run_id!r}: event {event.seq} after {len(events) - 1}")
+            events.append(event)
+            if isinstance(event, (RunFinished, RunFailed)):
+                status: RunStatus = event.status if isinstance(event, RunFailed) else "finished"
+                self._runs[run_id] = self._runs[run_id].model_copy(update={"status": status})
+
+    def set_status(self, run_id: str, status: RunStatus) -> None:
+        """Changes a status."""
+        with self._lock:
+            self._runs[run_id] = self._runs[run_id].model_copy(update={"status": status})
+
+    def events(self, run_id: str, after: int = -1) -> Sequence[StoredEvent]:
+        """Events after a number."""
+        with self._lock:
+            return self._events[run_id][after + 1 :]
+
+    def run(self, run_id: str) -> RunInfo | None:
+        """One run, or None."""
+        with self._lock:
+            return self._runs.get(run_id)
+
+    def heartbeat(self, run_ids: Sequence[str]) -> None:
+        """Nothing to keep alive: this store dies with its process."""
+
+    def sweep(self, older_than_s: float) -> list[str]:
+        """Nothing to sweep, for the same reason."""
+        return []

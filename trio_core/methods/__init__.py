@@ -1,0 +1,30 @@
+"""All methods by name. A new method is one file here, one prompt file, and one line in `METHODS`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from trio_core.errors import InputError
+from trio_core.methods.base import Method, Tools, check_settings
+from trio_core.methods.maps import Maps
+from trio_core.methods.no_retrieval import NoRetrieval
+from trio_core.methods.trio import Trio
+
+METHODS: dict[str, type[Any]] = {m.name: m for m in (Trio, Maps, NoRetrieval)}
+
+
+def method_type(name: str) -> type[Any]:
+    """The method's class. Raises InputError that lists the names."""
+    if name not in METHODS:
+        raise InputError(f"method {name!r} does not exist; choose one of {', '.join(METHODS)}")
+    return METHODS[name]
+
+
+def build_method(name: str, settings: Mapping[str, Any], tools: Tools) -> Method:
+    """An instance with checked settings. Raises InputError or SettingsError."""
+    kind = method_type(name)
+    return kind(check_settings(kind.settings_type, settings, name), tools)
+
+
+__all__ = ["METHODS", "Method", "Tools", "build_method", "method_type"]

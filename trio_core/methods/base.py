@@ -1,0 +1,215 @@
+"""What a method is, and the few steps that all methods share (a model call, a search, a verdict).
+
+A method is a state machine: `begin` gives the first State, `round` yields events as they happen and the next State last,
+`finished` says why it stops, `answer` yields the answer. States are immutable and serialisable, so a run can be continued
+or forked from any round.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from trio_core.engines.base import Engine
+from trio_core.errors import SettingsError
+from trio_core.events import BaseEvent, Hidden, LLMCalled, Retrieved, RetrievedHit, TextDelta, Verdict
+from trio_core.parsing import Parsed, parse_verdict
+from trio_core.prompting import PromptBook
+from trio_core.retrieval.base import Retriever, SearchResult
+from trio_core.settings import explain
+from trio_core.values import ChatCall, Completion, JudgeItem, Message, PoolEntry, Value
+
+
+class MethodSettings(BaseModel):
+    """Base of every method's settings; unknown keys are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class State(Value):
+    """Base of every method's state. `stop` names the reason once the method is done searching."""
+
+    question: str
+    round: int = 0
+    stop: str = ""
+
+
+class Tools(NamedTuple):
+    """What a method works with. One bundle a run."""
+
+    engine: Engine
+    retriever: Retriever
+    prompts: PromptBook
+    context_tokens: int | None = None
+    """Context of the serving model, in tokens; None = unknown, nothing is left out."""
+
+
+class Carried(NamedTuple):
+    """What the next round starts from (as text), and what it will not see."""
+
+    text: str
+    hidden: tuple[Hidden, ...] = ()
+
+
+class Method(Protocol):
+    """One multi-round system. Instances hold settings and tools, never a run's data."""
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    about: ClassVar[str]
+    roles: ClassVar[tuple[str, ...]]
+    settings_type: ClassVar[type[MethodSettings]]
+    settings: Any
+    tools: Tools
+
+    def begin(self, question: str) -> State:
+        """The state before the first round."""
+
+    def load(self, data: Mapping[str, Any]) -> State:
+        """A state read back from a `StateSaved` event."""
+
+    def round(self, state: Any) -> AsyncIterator[BaseEvent | State]:
+        """Events of one round as they happen, the next State last."""
+
+    def finished(self, state: Any) -> str | None:
+        """Why no further round comes, or None."""
+
+    def answer(self, state: Any) -> AsyncIterator[BaseEvent]:
+        """Events of the answer step; an `Answered` last."""
+
+    def carried(self, state: Any) -> Carried:
+        """What the state hands on, for display and for counting."""
+
+    def max_calls(self) -> tuple[int, int]:
+        """At most so many LLM calls and retrievals for one question."""
+
+
+def check_settings(kind: type[MethodSettings], data: Mapping[str, Any], method: str) -> Any:
+    """The method's settings from plain data. Raises SettingsError in plain words."""
+    try:
+        return kind.model_validate(dict(data))
+    except ValidationError as error:
+        raise SettingsError("; ".join(f"method {method!r}: {explain(e, kind)}" for e in error.errors())) from error
+
+
+class Reply(NamedTuple):
+    """The last item of `ask`: what was read from the output."""
+
+    parsed: Parsed[Any]
+    completion: Completion
+
+
+async def ask(
+    tools: Tools,
+    role: str,
+    round_: int,
+    messages: tuple[Message, ...],
+    parse: Callable[[Completion], Parsed[Any]],
+    *,
+    hidden: tuple[Hidden, ...] = (),
+    dropped: tuple[str, ...] = (),
+) -> AsyncIterator[BaseEvent | Reply]:
+    """One call: text as it is written, then `LLMCalled`, then the Reply. The stream is closed however this ends."""
+    prompt = tools.prompts[role]
+    call = ChatCall(role=role, messages=messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature)
+    completion: Completion | None = None
+    async with aclosing(tools.engine.stream(call)) as pieces:  # type: ignore[type-var]
+        async for piece in pieces:
+            if isinstance(piece, str):
+                yield TextDelta(round=round_, role=role, text=piece)
+            else:
+                completion = piece
+    assert completion is not None, "an engine ends every stream with a Completion"
+    parsed = parse(completion)
+    yield called(role, round_, messages, completion, parsed, hidden, dropped)
+    yield Reply(parsed, completion)
+
+
+def called(
+    role: str,
+    round_: int,
+    messages: tuple[Message, ...],
+    completion: Completion,
+    parsed: Parsed[Any],
+    hidden: tuple[Hidden, ...] = (),
+    dropped: tuple[str, ...] = (),
+) -> LLMCalled:
+    """The event of one finished call."""
+    return LLMCalled(
+        round=round_, role=role, messages=messages, hidden=hidden, dropped=dropped, raw=completion.text,
+        reasoning=completion.reasoning, parse=parsed.status, parse_note=parsed.note, finish_reason=completion.finish_reason,
+        usage=completion.usage, first_token_s=completion.first_token_s, seconds=completion.seconds, model=completion.model,
+        adapter=completion.adapter,
+    )
+
+
+async def judge(
+    tools: Tools, round_: int, item: JudgeItem, *, deciding: bool, dropped: tuple[str, ...] = ()
+) -> AsyncIterator[LLMCalled | Verdict]:
+    """Asks the judge, yields the call and the verdict.
+
+    With P(sufficient) the live judge's threshold decides; without it the label that the model wrote.
+    """
+    live = tools.engine.judge
+    prompt = tools.prompts["judge"]
+    reading = await tools.engine.verdict(
+        ChatCall(role="judge", messages=item.messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature)
+    )
+    written = parse_verdict(reading.completion.text)
+    label, note = written.value, written.note
+    if reading.p_sufficient is not None:
+        label = "sufficient" if reading.p_sufficient >= live.threshold else "insufficient"
+        if written.value not in (label, "unparsed"):
+            note = f"wrote {written.value}; P(sufficient) against the threshold decides"
+    yield called("judge", round_, item.messages, reading.completion, written, dropped=dropped)
+    yield Verdict(
+        round=round_, label=label, p_sufficient=reading.p_sufficient, p_method=reading.p_method, mass=reading.mass,
+        threshold=live.threshold, judged_by=live.name, deciding=deciding, item=item, note=note,
+    )
+
+
+def judge_messages(tools: Tools, question: str, pool: str) -> tuple[Message, ...]:
+    """The judge's prompt."""
+    return tools.prompts["judge"].render(question=question, pool=pool)
+
+
+async def search(tools: Tools, queries: Sequence[str], k: int) -> tuple[list[SearchResult], float]:
+    """Searches all queries as one batch; seconds of the batch."""
+    began = time.monotonic()
+    results = await tools.retriever.search(list(queries), k)
+    return results, time.monotonic() - began
+
+
+def retrieved(
+    round_: int, index: int, query: str, result: SearchResult, k: int, seconds: float, first_seen: Mapping[str, int]
+) -> Retrieved:
+    """The event of one sub-query's hits."""
+    hits = tuple(
+        RetrievedHit(passage=h.passage, score=h.score, rank=h.rank, first_seen_round=first_seen.get(h.passage.id, round_))
+        for h in result.hits
+    )
+    return Retrieved(round=round_, query_index=index, query=query, hits=hits, k=k, seconds=seconds, note=result.note)
+
+
+def first_seen(pool: Iterable[tuple[int, PoolEntry]]) -> dict[str, int]:
+    """Passage id -> the round in which it was first found; `pool` gives (round, entry) in order."""
+    seen: dict[str, int] = {}
+    for round_, entry in pool:
+        for hit in entry.hits:
+            seen.setdefault(hit.passage.id, round_)
+    return seen
+
+
+async def prompt_budget(tools: Tools, role: str, messages_without_pool: tuple[Message, ...]) -> int | None:
+    """Tokens that a pool may take in this role's prompt, or None where the context is unknown."""
+    if tools.context_tokens is None:
+        return None
+    fixed = 0
+    for message in messages_without_pool:
+        fixed += await tools.engine.count_tokens(message.content) + 8
+    # 32 spare tokens: chat templates differ in what they add around messages.
+    return max(0, tools.context_tokens - fixed - tools.prompts[role].max_tokens - 32)
