@@ -101,7 +101,7 @@ class RunHub:
         if info.status not in ENDED - {"finished"}:
             raise InputError(f"run {run_id!r} is {info.status}; only an interrupted, stopped or failed run can be continued")
         earlier = await asyncio.to_thread(self._store.events, run_id)
-        await asyncio.to_thread(self._store.set_status, run_id, "queued")
+        await asyncio.to_thread(self._store.reopen_run, run_id)
         self._begin(run_id, _Run(info.request, earlier))
 
     def _begin(self, run_id: str, run: _Run) -> None:

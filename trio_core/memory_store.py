@@ -47,6 +47,10 @@ class MemoryStore:
         with self._lock:
             self._runs[run_id] = self._runs[run_id].model_copy(update={"status": status})
 
+    def reopen_run(self, run_id: str) -> None:
+        """Queued again."""
+        self.set_status(run_id, "queued")
+
     def events(self, run_id: str, after: int = -1) -> Sequence[StoredEvent]:
         """Events after a number."""
         with self._lock:

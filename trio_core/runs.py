@@ -71,6 +71,9 @@ class RunStore(Protocol):
     def set_status(self, run_id: str, status: RunStatus) -> None:
         """Changes a run's status (queued -> running -> stopping); ends come through `append`."""
 
+    def reopen_run(self, run_id: str) -> None:
+        """An interrupted, stopped or failed run becomes `queued` again; its end event stays where it is."""
+
     def events(self, run_id: str, after: int = -1) -> Sequence[StoredEvent]:
         """Stored events with `seq` > `after`, in order."""
 

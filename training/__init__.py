@@ -1,0 +1,1 @@
+"""Making, training, judging and promoting judges. Knows neither Gradio nor the pages."""
