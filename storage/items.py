@@ -1,0 +1,131 @@
+"""Label items: stored once per content, with every place where they were seen, verdicts and gold labels."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from pydantic import TypeAdapter
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from storage import dialect
+from storage.database import Database, reads, writes
+from storage.questions import question_hash
+from storage.tables import GoldRow, ItemRow, SourceRow, VerdictRow
+from storage.values import BinaryLabel, GoldLabel, ItemSource, LabelItem, MachineVerdict
+from trio_core.errors import InputError, StoreError
+from trio_core.values import JudgeItem, Message, PoolEntry
+
+_POOL: TypeAdapter[tuple[PoolEntry, ...]] = TypeAdapter(tuple[PoolEntry, ...])
+_MESSAGES: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
+
+
+class Items(Database):
+    """Reading and adding label items."""
+
+    @writes
+    def add_item(self, session: Session, item: JudgeItem, source: str, method: str = "", dataset: str = "",
+                 question_id: str = "", round: int = 0) -> int:
+        """Stores an item that no run brought; the same item from the same place again changes nothing."""
+        if source == "run":
+            raise InputError("source 'run' is kept for items of runs; give another name")
+        where = ItemSource(source=source, method=method, dataset=dataset, question_id=question_id, round=round)
+        item_id = upsert_item(self, session, item)
+        add_source(self, session, item_id, where)
+        return item_id
+
+    @writes
+    def add_gold_label(self, session: Session, item_id: int, label: BinaryLabel, rule: str) -> GoldLabel:
+        """Stores what gold evidence says. The same again changes nothing; another label for the item is refused."""
+        require_item(session, item_id)
+        values = {"item_id": item_id, "label": label, "rule": rule, "created": self.clock()}
+        insert = dialect.insert_for(session.connection())
+        session.execute(insert(GoldRow).values(**values).on_conflict_do_nothing())
+        row = session.get_one(GoldRow, item_id)
+        if row.label != label:
+            raise StoreError(f"item {item_id} has the gold label {row.label!r} already (rule: {row.rule}); {label!r} was not stored")
+        return _gold(row)
+
+    @reads
+    def gold_label(self, session: Session, item_id: int) -> GoldLabel | None:
+        """The gold label of an item, or None."""
+        row = session.get(GoldRow, item_id)
+        return _gold(row) if row else None
+
+    @reads
+    def item(self, session: Session, item_id: int) -> LabelItem | None:
+        """One item with its sources, or None."""
+        return load_item(session, session.get(ItemRow, item_id))
+
+    @reads
+    def item_by_hash(self, session: Session, content_hash: str) -> LabelItem | None:
+        """The item with this content, or None."""
+        return load_item(session, session.scalar(select(ItemRow).where(ItemRow.content_hash == content_hash)))
+
+    @reads
+    def verdicts_for(self, session: Session, item_id: int) -> list[MachineVerdict]:
+        """What judges said about an item, oldest first."""
+        rows = session.scalars(select(VerdictRow).where(VerdictRow.item_id == item_id).order_by(VerdictRow.id))
+        return [_verdict(row) for row in rows]
+
+
+def upsert_item(store: Database, session: Session, item: JudgeItem) -> int:
+    """The id of the item with this content; stored now if it is new."""
+    insert = dialect.insert_for(session.connection())
+    session.execute(insert(ItemRow).values(
+        content_hash=item.content_hash, question=item.question, question_hash=question_hash(item.question),
+        pool=_POOL.dump_json(item.pool).decode(), messages=_MESSAGES.dump_json(item.messages).decode(),
+        created=store.clock(),
+    ).on_conflict_do_nothing())
+    return session.execute(select(ItemRow.id).where(ItemRow.content_hash == item.content_hash)).scalar_one()
+
+
+def add_source(store: Database, session: Session, item_id: int, where: ItemSource) -> None:
+    """Notes where an item was seen, once."""
+    insert = dialect.insert_for(session.connection())
+    session.execute(insert(SourceRow).values(
+        item_id=item_id, key=_source_key(where), created=store.clock(), **where.model_dump(),
+    ).on_conflict_do_nothing())
+
+
+def _source_key(where: ItemSource) -> str:
+    if where.run_id:
+        return f"run {where.run_id} {where.round}"
+    return json.dumps([where.source, where.method, where.dataset, where.question_id, where.round], ensure_ascii=False)
+
+
+def require_item(session: Session, item_id: int) -> ItemRow:
+    """The item's row, locked against other writers (PostgreSQL; SQLite has one writer anyway)."""
+    row = session.get(ItemRow, item_id, with_for_update=True)
+    if row is None:
+        raise StoreError(f"label item {item_id} does not exist in this store")
+    return row
+
+
+def judge_item(row: ItemRow) -> JudgeItem:
+    """The judge's input as it was stored."""
+    return JudgeItem(question=row.question, pool=_POOL.validate_json(row.pool), messages=_MESSAGES.validate_json(row.messages))
+
+
+def load_item(session: Session, row: ItemRow | None) -> LabelItem | None:
+    """Row -> value, with all sources."""
+    if row is None:
+        return None
+    found: Sequence[SourceRow] = session.scalars(
+        select(SourceRow).where(SourceRow.item_id == row.id).order_by(SourceRow.id)).all()
+    sources = tuple(ItemSource(source=s.source, run_id=s.run_id, round=s.round, method=s.method, dataset=s.dataset,
+                               question_id=s.question_id) for s in found)
+    return LabelItem(id=row.id, item=judge_item(row), content_hash=row.content_hash, question_hash=row.question_hash,
+                     created=row.created, sources=sources)
+
+
+def _gold(row: GoldRow) -> GoldLabel:
+    return GoldLabel.model_validate({"item_id": row.item_id, "label": row.label, "rule": row.rule, "created": row.created})
+
+
+def _verdict(row: VerdictRow) -> MachineVerdict:
+    return MachineVerdict.model_validate({
+        "item_id": row.item_id, "judge": row.judge, "label": row.label, "p_sufficient": row.p, "p_method": row.p_method,
+        "threshold": row.threshold, "run_id": row.run_id, "round": row.round, "deciding": row.deciding, "created": row.created,
+    })

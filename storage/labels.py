@@ -1,0 +1,133 @@
+"""What people say about items: append-only, each label superseding the annotator's earlier one."""
+
+from __future__ import annotations
+
+import uuid
+
+from sqlalchemy import Select, exists, select
+from sqlalchemy.orm import Session, aliased
+
+from storage.database import Database, reads, writes
+from storage.errors import LabelConflict
+from storage.items import require_item
+from storage.tables import ClaimRow, ItemRow, LabelRow
+from storage.values import LabelInput, StoredLabel
+from trio_core.errors import InputError, StoreError
+
+NOTE_CHARS = 10_000
+NAME_CHARS = 200
+MAX_MILLISECONDS = 24 * 3600 * 1000
+
+
+class Labels(Database):
+    """Saving, undoing and reading labels."""
+
+    @writes
+    def add_label(self, session: Session, label: LabelInput) -> StoredLabel:
+        """Stores a label; the same `client_uuid` again returns what is stored.
+
+        Raises InputError (a text is too long or missing), LabelConflict (`expected` is no longer the current label) and
+        StoreError (no such item).
+        """
+        _check(label)
+        item = require_item(session, label.item_id)
+        known = session.scalar(select(LabelRow).where(LabelRow.client_uuid == label.client_uuid))
+        if known is not None:
+            return _same_form(known, label, item)
+        before = session.scalar(current_rows().where(LabelRow.item_id == item.id, LabelRow.annotator == label.annotator))
+        _check_expected(label, before, item)
+        row = LabelRow(**label.model_dump(exclude={"expected", "milliseconds"}), supersedes=before.id if before else None,
+                       milliseconds=min(label.milliseconds, MAX_MILLISECONDS), created=self.clock())
+        session.add(row)
+        session.flush()
+        claim = session.get(ClaimRow, item.id)
+        if claim is not None and claim.annotator == label.annotator:
+            session.delete(claim)
+        return stored(row, item.question)
+
+    @writes
+    def undo(self, session: Session, annotator: str) -> StoredLabel | None:
+        """Withdraws the annotator's latest label (an event of its own, nothing is deleted); None if there is none."""
+        last = session.scalar(current_rows().where(LabelRow.annotator == annotator, LabelRow.value != "withdrawn")
+                              .order_by(LabelRow.id.desc()).limit(1).with_for_update())
+        if last is None:
+            return None
+        row = LabelRow(item_id=last.item_id, annotator=annotator, value="withdrawn", reason="", note="", blind=last.blind,
+                       milliseconds=0, client_uuid=str(uuid.uuid4()), supersedes=last.id, source=last.source,
+                       created=self.clock())
+        session.add(row)
+        session.flush()
+        return stored(row, session.get_one(ItemRow, row.item_id).question)
+
+    @reads
+    def current_labels(self, session: Session, item_id: int) -> list[StoredLabel]:
+        """The current label of each annotator on an item, withdrawn ones left out."""
+        return _load(session, current_rows().where(LabelRow.item_id == item_id, LabelRow.value != "withdrawn"))
+
+    @reads
+    def all_current_labels(self, session: Session) -> list[StoredLabel]:
+        """The current label of each annotator on every item (for agreement figures)."""
+        return _load(session, current_rows().where(LabelRow.value != "withdrawn"))
+
+    @reads
+    def all_labels(self, session: Session) -> list[StoredLabel]:
+        """Every label event of the store, oldest first."""
+        return _load(session, select(LabelRow))
+
+    @reads
+    def history(self, session: Session, item_id: int) -> list[StoredLabel]:
+        """All label events of an item, oldest first."""
+        return _load(session, select(LabelRow).where(LabelRow.item_id == item_id))
+
+    @reads
+    def last_labels(self, session: Session, annotator: str, n: int = 10) -> list[StoredLabel]:
+        """The annotator's last current labels, newest first."""
+        query = current_rows().where(LabelRow.annotator == annotator, LabelRow.value != "withdrawn")
+        ids = session.scalars(query.with_only_columns(LabelRow.id).order_by(LabelRow.id.desc()).limit(n)).all()
+        return _load(session, select(LabelRow).where(LabelRow.id.in_(ids)))[::-1]
+
+
+def current_rows() -> Select[LabelRow]:
+    """Label events that nothing supersedes."""
+    later = aliased(LabelRow)
+    return select(LabelRow).where(~exists().where(later.supersedes == LabelRow.id))
+
+
+def stored(row: LabelRow, question: str) -> StoredLabel:
+    """Row -> value."""
+    values = {name: getattr(row, name) for name in StoredLabel.model_fields if name != "question"}
+    return StoredLabel(question=question, **values)
+
+
+def _load(session: Session, query: Select[LabelRow]) -> list[StoredLabel]:
+    pairs = query.add_columns(ItemRow.question).join(ItemRow, ItemRow.id == LabelRow.item_id).order_by(LabelRow.id)
+    return [stored(row, question) for row, question in session.execute(pairs)]
+
+
+def _check(label: LabelInput) -> None:
+    if len(label.note) > NOTE_CHARS or len(label.reason) > NOTE_CHARS:
+        raise InputError(f"the note has {max(len(label.note), len(label.reason)):,} characters, at most {NOTE_CHARS:,} are "
+                         "stored; shorten it, nothing was saved")
+    if not 0 < len(label.annotator) <= NAME_CHARS:
+        raise InputError(f"the annotator's name must have 1 to {NAME_CHARS} characters, not {len(label.annotator)}")
+    if not 0 < len(label.client_uuid) <= NAME_CHARS:
+        raise InputError("the label has no usable form id (client_uuid); reload the page")
+
+
+def _same_form(known: LabelRow, label: LabelInput, item: ItemRow) -> StoredLabel:
+    if (known.item_id, known.annotator) != (label.item_id, label.annotator):
+        raise StoreError(f"form {label.client_uuid} was used for item {known.item_id} by {known.annotator!r} already; "
+                         "reload the page, nothing was saved")
+    return stored(known, item.question)
+
+
+def _check_expected(label: LabelInput, before: LabelRow | None, item: ItemRow) -> None:
+    """Two tabs of one person: the second must not wipe what the first has saved without showing it."""
+    if label.expected is None or label.expected == (before.id if before else 0):
+        return
+    if before is None or before.value == "withdrawn":
+        if label.expected == 0:
+            return
+        raise LabelConflict(f"your label of item {item.id} was withdrawn in the meantime; {label.value!r} was not saved", None)
+    raise LabelConflict(f"item {item.id} has your label {before.value!r} from another window in the meantime; "
+                        f"{label.value!r} was not saved", stored(before, item.question))

@@ -1,0 +1,1 @@
+"""Alembic's folder: the environment and the revisions. `storage.migrate` runs them; no ini file is needed."""
