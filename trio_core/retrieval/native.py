@@ -1,0 +1,30 @@
+"""The one place where torch and faiss are imported, always in this order.
+
+Both bring an OpenMP runtime; mixed import orders are a known source of hangs and crashes (faiss#3401, #4273). Imports
+are lazy, because torch and sentence-transformers take seconds.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+
+def faiss() -> Any:
+    """The faiss module."""
+    _torch()
+    return importlib.import_module("faiss")
+
+
+def sentence_transformer() -> type[Any]:
+    """The class sentence_transformers.SentenceTransformer."""
+    _torch()
+    return importlib.import_module("sentence_transformers").SentenceTransformer
+
+
+def _torch() -> ModuleType | None:
+    try:
+        return importlib.import_module("torch")
+    except ImportError:  # faiss alone also works, e.g. on an index host without torch
+        return None
