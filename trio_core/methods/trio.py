@@ -65,9 +65,9 @@ class Trio:
         return TrioState.model_validate(data)
 
     def max_calls(self) -> tuple[int, int]:
-        """(LLM calls, retrievals): 1 + n searches; n query calls, n or n + 1 verdicts, 1 answer; a retry doubles a query."""
+        """(LLM calls, retrievals): n query calls, each retried at most once; n or n + 1 verdicts; 1 answer; n + 1 searches."""
         n = self.settings.max_extensions
-        return 2 * n + (1 if self.settings.judge_initial else 0) + 1, n + 1
+        return 3 * n + (1 if self.settings.judge_initial else 0) + 1, n + 1
 
     def finished(self, state: TrioState) -> str | None:
         """The judge, a repeated or unusable query, or the limit of extensions ends the search."""

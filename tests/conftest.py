@@ -1,0 +1,19 @@
+"""No test reaches a hub or the user's own folders."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Settings of the developer's shell must not change a test."""
+    for key in list(os.environ):
+        if key.startswith("TRIOSCOPE__") or key in {"TRIOSCOPE_PROFILE", "TRIOSCOPE_SETTINGS"}:
+            monkeypatch.delenv(key)
