@@ -1,0 +1,64 @@
+"""Trioscope: `python app.py`, then open the address that it prints."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported: a lab host may have no network
+
+from storage import open_store  # noqa: E402
+from training.service import TrainingService  # noqa: E402
+from trio_core.demo.recorded import import_recorded  # noqa: E402
+from trio_core.errors import TrioscopeError  # noqa: E402
+from trio_core.settings import Settings, load_settings  # noqa: E402
+from trio_core.workbench import Workbench  # noqa: E402
+from ui import build_app  # noqa: E402
+from ui.context import UiContext  # noqa: E402
+from ui.theme import launch_options  # noqa: E402
+
+
+def main() -> int:
+    """0 after a signal; 2 with a reason on stderr when a setting, the store or the port cannot be used."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--profile", help="embedded (default), scripted or vllm")
+    parser.add_argument("--settings", type=Path, help="a YAML file of settings")
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="one setting: engine.total_s=60")
+    parser.add_argument("--host", action="append", dest="set", type="server.host={}".format, help="default 127.0.0.1")
+    parser.add_argument("--port", action="append", dest="set", type="server.port={}".format, help="default 7860; 0 = any free")
+    given = parser.parse_args()
+    try:
+        serve(load_settings(given.profile, given.settings, flags=given.set))
+    except (TrioscopeError, OSError) as error:
+        print(f"trioscope: {error}", file=sys.stderr)
+        return 2
+    return 0
+
+
+def serve(settings: Settings) -> None:
+    """Serves until SIGINT or SIGTERM; the engine comes up in the background while the pages can be read."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    store = open_store(settings.database_url)
+    import_recorded(store)
+    workbench = Workbench(settings, store, judge=store.live_judge().adapter(settings.data_dir))
+    ended = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: ended.set())
+    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    try:
+        workbench.bring_up()
+        demo = build_app(UiContext(settings, store, workbench, TrainingService(settings, store, workbench)))
+        demo.queue(default_concurrency_limit=64).launch(**launch_options(settings), prevent_thread_lock=True)
+        print(f"Trioscope: {demo.local_url} (profile {settings.profile}, data in {settings.data_dir})", flush=True)
+        ended.wait()
+        demo.close(verbose=False)
+    finally:
+        workbench.close()
+        store.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Pure functions: events and values to HTML. Everything shown goes through `base.esc`."""

@@ -1,0 +1,67 @@
+"""The frame of every page: header with links and the engine's state, keys sheet, skip link, heading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import gradio as gr
+
+from ui import PAGES, Page
+from ui.context import UiContext
+from ui.render.base import esc
+from ui.render.status import status_html
+
+BOOT = "(function go(){window.Trioscope?window.Trioscope.%s({element,trigger,props,server,watch}):setTimeout(go,20)})()"
+"""`js_on_load` of our components: waits for assets/trioscope.js, which arrives with the page's head."""
+
+KEYS = (
+    ("/", "to the question"), ("Enter", "run"), ("Esc", "stop, or close"), ("j k", "next, previous round or row"), ("o", "open, close"),
+    ("c", "correct the verdict"), ("?", "this sheet"),
+)
+KEYS_ANNOTATE = (
+    ("1 2 3 0", "sufficient, insufficient, can't tell, skip"), ("n", "note"), ("u", "undo"), ("b", "back"), ("g", "guidelines"),
+    ("v", "reveal, after answering"),
+)
+
+
+@contextmanager
+def frame(ctx: UiContext, page: Page) -> Iterator[None]:
+    """Everything around a page's own components."""
+
+    def status() -> str:
+        return status_html(ctx.workbench.status(), ctx.settings)
+
+    gr.HTML(
+        value=None, html_template=_header(page), js_on_load=BOOT % "header", server_functions=[status], elem_id="ts-header",
+        apply_default_css=False,
+    )
+    with gr.Column(elem_id="ts-main", elem_classes=["ts-page", f"ts-{page.module}"]):
+        yield
+
+
+def _header(page: Page) -> str:
+    links = "".join(
+        f'<a href="{p.path or "./"}"{" aria-current=page class=on" if p is page else ""}>{esc(p.title)}</a>' for p in PAGES
+    )
+    return (
+        '<a class="skip" href="#ts-main">Skip to the content</a>'
+        f'<header class="top"><a class="brand" href="./">Trioscope</a><nav aria-label="Pages">{links}</nav>'
+        '<div class="engine" role="status" aria-live="polite"><span class="dot"></span>connecting</div>'
+        '<button type="button" class="keys" aria-label="Keys" aria-haspopup="dialog" title="Keys (?)">?</button></header>'
+        f'<h1 class="{"sr" if page.quiet else "head"}">{esc(page.heading)}</h1>{_sheet()}'
+    )
+
+
+def _sheet() -> str:
+    return (
+        '<dialog class="sheet" aria-label="Keys"><form method="dialog"><button aria-label="Close">Close</button></form>'
+        f"<h2>Keys</h2>{_keys(KEYS)}<h2>Annotate</h2>{_keys(KEYS_ANNOTATE)}</dialog>"
+    )
+
+
+def _keys(rows: tuple[tuple[str, str], ...]) -> str:
+    lines = "".join(
+        f"<dt>{' '.join(f'<kbd>{esc(k)}</kbd>' for k in keys.split())}</dt><dd>{esc(what)}</dd>" for keys, what in rows
+    )
+    return f"<dl>{lines}</dl>"
