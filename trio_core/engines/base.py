@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Protocol
 
@@ -32,7 +32,7 @@ class Engine(Protocol):
     async def probe(self) -> Capabilities:
         """Finds out what the server can do; cached after the first success."""
 
-    def stream(self, call: ChatCall) -> AsyncIterator[str | Completion]:
+    def stream(self, call: ChatCall) -> AsyncGenerator[str | Completion, None]:
         """Yields text as it is written and the `Completion` last. Closing the iterator stops the server's work.
 
         Raises EngineError subclasses; nothing is retried once text has been yielded.

@@ -1,0 +1,72 @@
+"""Puts a streamed chat completion together, whatever shape its chunks have."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from trio_core.engines.thinking import ThinkingFilter, split_thinking
+from trio_core.values import Completion, Usage
+
+
+class ReplyReader:
+    """Takes the chunks of one reply. `logprobs` holds the entries of the answer's tokens where the server sends them."""
+
+    def __init__(self) -> None:
+        self.raw = ""
+        self.reasoning = ""
+        self.finish_reason: str | None = None
+        self.usage = Usage()
+        self.logprobs: list[Any] = []
+        self.first_token_s: float | None = None
+        self._started = time.monotonic()
+        self._filter = ThinkingFilter()
+
+    @property
+    def begun(self) -> bool:
+        """True once the model has written anything."""
+        return self.first_token_s is not None
+
+    def feed(self, chunk: Any) -> str:
+        """Takes one chunk and returns the text to show. Chunks without choices, content or role are normal."""
+        self._read_usage(chunk)
+        choices = getattr(chunk, "choices", None)
+        if not choices:
+            return ""
+        choice = choices[0]
+        self.finish_reason = getattr(choice, "finish_reason", None) or self.finish_reason
+        entries = getattr(getattr(choice, "logprobs", None), "content", None)
+        self.logprobs.extend(entries or [])
+        delta = getattr(choice, "delta", None)
+        thought = getattr(delta, "reasoning", None) or getattr(delta, "reasoning_content", None)
+        content = getattr(delta, "content", None)
+        if isinstance(thought, str):
+            self.reasoning += thought
+        if not isinstance(content, str):
+            content = ""
+        if (content or thought) and self.first_token_s is None:
+            self.first_token_s = time.monotonic() - self._started
+        self.raw += content
+        return self._filter.feed(content) if content else ""
+
+    def rest(self) -> str:
+        """Text that was held back and turns out to be part of the answer."""
+        return self._filter.rest()
+
+    def completion(self, model: str, adapter: str | None) -> Completion:
+        """The finished reply."""
+        text, thought = split_thinking(self.raw)
+        reasoning = "\n".join(part for part in (self.reasoning.strip(), thought) if part)
+        return Completion(text=text, reasoning=reasoning, finish_reason=self.finish_reason or "stop", usage=self.usage,
+                          first_token_s=self.first_token_s, seconds=time.monotonic() - self._started, model=model,
+                          adapter=adapter)
+
+    def _read_usage(self, chunk: Any) -> None:
+        usage = getattr(chunk, "usage", None)
+        timings = (getattr(chunk, "model_extra", None) or {}).get("timings") or {}
+        cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
+        if cached is None:
+            cached = timings.get("cache_n", self.usage.cached_tokens)
+        prompt = getattr(usage, "prompt_tokens", None) or self.usage.prompt_tokens
+        written = getattr(usage, "completion_tokens", None) or self.usage.completion_tokens
+        self.usage = Usage(prompt_tokens=prompt, cached_tokens=cached, completion_tokens=written)
