@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import uuid
 
-from sqlalchemy import Select, exists, select
-from sqlalchemy.orm import Session, aliased
+from sqlalchemy import Select, select
+from sqlalchemy.orm import Session
 
 from storage.database import Database, reads, writes
 from storage.errors import LabelConflict
 from storage.items import require_item
+from storage.resolution import is_current
 from storage.tables import ClaimRow, ItemRow, LabelRow
 from storage.values import LabelInput, StoredLabel
 from trio_core.errors import InputError, StoreError
@@ -89,8 +90,7 @@ class Labels(Database):
 
 def current_rows() -> Select[LabelRow]:
     """Label events that nothing supersedes."""
-    later = aliased(LabelRow)
-    return select(LabelRow).where(~exists().where(later.supersedes == LabelRow.id))
+    return select(LabelRow).where(is_current())
 
 
 def stored(row: LabelRow, question: str) -> StoredLabel:

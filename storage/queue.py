@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session, aliased
 from storage import dialect
 from storage.database import Database, reads, writes
 from storage.items import load_item
-from storage.resolution import human_labels
+from storage.resolution import human_labels, is_current
 from storage.tables import ClaimRow, GoldRow, ItemRow, LabelRow, VerdictRow
 from storage.values import LabelCounts, LabelItem, QueueOrder
 
@@ -56,7 +56,7 @@ class Queue(Database):
             select(literal("gold"), GoldRow.label, func.count()).group_by(GoldRow.label),
             select(literal("machine"), VerdictRow.label, func.count()).group_by(VerdictRow.label),
             select(literal("mine"), LabelRow.value, func.count())
-            .where(LabelRow.annotator == annotator, ~_superseded(LabelRow)).group_by(LabelRow.value),
+            .where(LabelRow.annotator == annotator, is_current(LabelRow)).group_by(LabelRow.value),
         ]
         rows = session.execute(parts[0].union_all(*parts[1:])).all()
         groups: dict[str, dict[str, int]] = {}
@@ -74,15 +74,10 @@ def _counts(groups: dict[str, dict[str, int]]) -> LabelCounts:
                        machine=groups.get("machine", {}), done=done, skipped=skipped, pending=items - done - skipped)
 
 
-def _superseded(label: Any) -> ColumnElement[bool]:
-    later = aliased(LabelRow)
-    return exists().where(later.supersedes == label.id)
-
-
 def _seen_by(annotator: str) -> ColumnElement[bool]:
     label = aliased(LabelRow)
     return exists().where(label.item_id == ItemRow.id, label.annotator == annotator, label.value != "withdrawn",
-                          ~_superseded(label))
+                          is_current(label))
 
 
 def _claimed_by_other(annotator: str, now: Any) -> ColumnElement[bool]:
@@ -114,5 +109,5 @@ def _somebody_says(label: str) -> ColumnElement[bool]:
     return or_(
         exists().where(verdict.item_id == ItemRow.id, verdict.label == label),
         exists().where(gold.item_id == ItemRow.id, gold.label == label),
-        exists().where(human.item_id == ItemRow.id, human.value == label, ~_superseded(human)),
+        exists().where(human.item_id == ItemRow.id, human.value == label, is_current(human)),
     )

@@ -11,11 +11,16 @@ from sqlalchemy.orm import aliased
 
 from storage.tables import LabelRow
 
+_LATER = aliased(LabelRow)
+
+
+def is_current(label: type[LabelRow] = LabelRow) -> ColumnElement[bool]:
+    """True for label events that nothing supersedes."""
+    return ~exists().where(_LATER.supersedes == label.id)
+
 
 def human_labels() -> CTE:
     """Columns item_id and verdict (sufficient, insufficient, conflict, unsure, skip), one row per labelled item."""
-    later = aliased(LabelRow)
-
     def votes(value: str) -> ColumnElement[int]:
         return func.sum(case((LabelRow.value == value, 1), else_=0))
 
@@ -23,5 +28,5 @@ def human_labels() -> CTE:
     verdict = case((yes > no, "sufficient"), (no > yes, "insufficient"), (yes > 0, "conflict"),
                    (votes("unsure") > 0, "unsure"), else_="skip")
     return (select(LabelRow.item_id, verdict.label("verdict"))
-            .where(LabelRow.value != "withdrawn", ~exists().where(later.supersedes == LabelRow.id))
+            .where(LabelRow.value != "withdrawn", is_current())
             .group_by(LabelRow.item_id).cte("human"))
