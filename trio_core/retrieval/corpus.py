@@ -63,9 +63,9 @@ class Corpus:
         tally = self._tally = Tally(files=len(self.files))
         for path in self.files:
             for passage in self._file(path, tally):
-                passage = tally.accept(passage)
-                if passage is not None:
-                    yield passage
+                kept = tally.accept(passage)
+                if kept is not None:
+                    yield kept
         if not tally.kept:
             raise self._nothing_usable(tally)
 

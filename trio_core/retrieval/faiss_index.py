@@ -34,16 +34,16 @@ def build(dim: int, factory: str, count: int, shards: Callable[[], Iterator[Matr
             f"retriever.factory {factory!r} is no FAISS factory string for {dim} dimensions ({_reason(error)}); "
             "examples: 'Flat', 'HNSW32', 'IVF256,Flat', 'IVF4096,SQ8'"
         ) from error
-    if not index.is_trained:
-        try:
+    try:
+        if not index.is_trained:
             index.train(_sample(count, shards))
-        except (RuntimeError, AssertionError) as error:
-            raise SettingsError(
-                f"retriever.factory {factory!r} cannot be trained on {count} passages ({_reason(error)}); "
-                "use fewer clusters, or 'Flat' for a small corpus"
-            ) from error
-    for shard in shards():
-        index.add(shard)
+        for shard in shards():
+            index.add(shard)
+    except (RuntimeError, AssertionError) as error:
+        raise SettingsError(
+            f"retriever.factory {factory!r} cannot be made of {count} passages ({_reason(error)}); "
+            "use fewer clusters, or 'Flat' for a small corpus"
+        ) from error
     return index
 
 
@@ -81,7 +81,7 @@ def _widen(faiss: Any, index: Any) -> None:
         inner.nprobe = min(inner.nlist, max(MIN_PROBES, inner.nlist // 64))
     elif hasattr(inner, "hnsw"):
         inner.hnsw.efSearch = max(EF_SEARCH, inner.hnsw.efSearch)
-    elif isinstance(inner, (faiss.IndexPreTransform, faiss.IndexIDMap)):
+    elif isinstance(inner, faiss.IndexPreTransform):
         _widen(faiss, inner.index)
 
 

@@ -46,7 +46,7 @@ class HybridRetriever:
     def identity(self) -> dict[str, Any]:
         """The parts and how they are fused."""
         first = self._parts[0].identity()
-        shared = {key: first[key] for key in ("corpus", "corpus_hash", "passages") if key in first}
+        shared: dict[str, Any] = {key: first[key] for key in ("corpus", "corpus_hash", "passages") if key in first}
         return {"kind": "hybrid", **shared, "constant": CONSTANT, "parts": [part.identity() for part in self._parts]}
 
     def passages(self, ids: Sequence[str]) -> list[Passage]:

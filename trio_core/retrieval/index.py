@@ -153,9 +153,10 @@ class _Build:
         return part
 
     def _bm25(self, store: PassageStore, passages: CorpusPart, old: Bm25Part | None) -> Bm25Part:
-        settings = {"tokenizer": TOKENS_VERSION, "k1": bm25_index.K1, "b": bm25_index.B}
-        folder = f"bm25-{_key(passages.hash, settings)}"
-        part = Bm25Part(folder=folder, count=len(store), **settings)
+        folder = f"bm25-{_key(passages.hash, TOKENS_VERSION, bm25_index.K1, bm25_index.B)}"
+        part = Bm25Part(
+            folder=folder, tokenizer=TOKENS_VERSION, k1=bm25_index.K1, b=bm25_index.B, count=len(store)
+        )
         if part == old and (self.dir / folder).is_dir():
             return part
         meter = Meter("bm25", len(store), self.progress)

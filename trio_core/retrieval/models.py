@@ -141,7 +141,8 @@ def _load(name: str) -> Any:
     path = Path(name).expanduser()
     folder = packaged_minilm() if name == MINILM and not path.is_dir() else None
     try:
-        return native.sentence_transformer()(str(folder or (path if path.is_dir() else name)))
+        with native.quiet():
+            return native.sentence_transformer()(str(folder or (path if path.is_dir() else name)))
     except Exception as error:  # the libraries below raise dozens of kinds, all meaning "not loadable"
         reason = str(error).strip().splitlines()
         raise ModelFileError(

@@ -7,6 +7,8 @@ are lazy, because torch and sentence-transformers take seconds.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any
 
@@ -17,10 +19,23 @@ def faiss() -> Any:
     return importlib.import_module("faiss")
 
 
-def sentence_transformer() -> type[Any]:
+def sentence_transformer() -> Any:
     """The class sentence_transformers.SentenceTransformer."""
     _torch()
     return importlib.import_module("sentence_transformers").SentenceTransformer
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """No "Loading weights" bar on stderr while a small model is loaded."""
+    logging = importlib.import_module("transformers.utils.logging")
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _torch() -> ModuleType | None:

@@ -24,7 +24,7 @@ def unit_matrix(vectors: Any, texts: Sequence[str]) -> Matrix:
         matrix = matrix[None, :]
     if matrix.ndim != 2 or matrix.shape[0] != len(texts):
         raise RetrieverError(f"the encoder returned shape {matrix.shape} for {len(texts)} texts")
-    _refuse(~np.isfinite(matrix).all(axis=1), texts, "NaN or infinity")
+    _refuse(~np.isfinite(matrix.sum(axis=1)), texts, "NaN or infinity")
     norms = np.linalg.norm(matrix, axis=1, keepdims=True)
     _refuse(norms[:, 0] < 1e-12, texts, "a zero vector")
     return np.ascontiguousarray(matrix / norms)
