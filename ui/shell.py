@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import gradio as gr
 
@@ -25,11 +26,18 @@ KEYS_ANNOTATE = (
 )
 
 
+def error_line() -> gr.HTML:
+    """The line under a form that says what is wrong; its text is escaped by the template."""
+    return gr.HTML(
+        value="", html_template='{{#if value}}<p class="err" role="alert">{{value}}</p>{{/if}}', apply_default_css=False, elem_classes=["ts-error"]
+    )
+
+
 @contextmanager
 def frame(ctx: UiContext, page: Page) -> Iterator[None]:
     """Everything around a page's own components."""
 
-    def status() -> str:
+    def status(_: Any) -> str:
         return status_html(ctx.workbench.status(), ctx.settings)
 
     gr.HTML(

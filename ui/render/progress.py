@@ -1,0 +1,51 @@
+"""A run at work: what it does right now, and the times of its rounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from trio_core.hub import LiveText
+from trio_core.runs import RunStatus
+from trio_core.trace import Round, Trace
+from ui.render.base import esc, plural
+from ui.render.words import STEPS
+
+TAIL = 600
+
+
+def live_html(trace: Trace, live: LiveText | None, status: RunStatus) -> str:
+    """The step in words and the tail of the text being written."""
+    if status in ("queued", "stopping"):
+        return ""
+    step = STEPS.get(live.role, live.role) if live else step_words(trace)
+    tail = live.text[-TAIL:] if live else ""
+    text = f'<pre class="tail">{esc(tail)}</pre>' if tail.strip() else ""
+    return f'<div class="livestep">{esc(step[:1].upper() + step[1:])}<span class="cur" aria-hidden="true"></span></div>{text}'
+
+
+def step_words(trace: Trace) -> str:
+    """What happens between two texts: read off from what this round has and what it lacks."""
+    if trace.started is None:
+        return "waiting for the model"
+    if not trace.rounds or trace.rounds[-1].complete:
+        return "preparing the next step" if trace.answer is None else "finishing"
+    last = trace.rounds[-1]
+    if last.sub_queries is None:
+        return "preparing the next query"
+    if not last.retrieved:
+        return f"searching for {plural(len(last.sub_queries.queries), 'query', 'queries')}"
+    if last.verdict is None and "judge" in trace.started.models:
+        return STEPS["judge"]
+    return "finishing the round"
+
+
+def rows_html(number: int, rounds: Sequence[tuple[str, Round | None]]) -> str:
+    """The label of a row: its number and, for each run, from when to when."""
+    one = len(rounds) == 1
+    lines = [f'<span>{"" if one else esc(title) + " "}{_span(r)}</span>' for title, r in rounds if r is not None]
+    return f"<b>{number}</b>{''.join(lines)}"
+
+
+def _span(round_: Round) -> str:
+    end = f"{round_.ended:.0f}" if round_.ended is not None else "…"
+    return f"{round_.began:.0f} – {end} s"

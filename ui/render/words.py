@@ -1,0 +1,30 @@
+"""Words for reasons, states, steps and metrics."""
+
+from __future__ import annotations
+
+REASONS = {
+    "judge": "the judge called the evidence sufficient", "round_limit": "the limit of rounds was reached",
+    "repeat": "the next query repeated an earlier one", "no_query": "the model wrote no usable query",
+    "enough": "the model called its knowledge enough", "no_rounds": "this method does not search",
+}
+STATES = {
+    "queued": "queued", "running": "live", "stopping": "stopping", "finished": "finished", "failed": "failed", "stopped": "stopped",
+    "interrupted": "interrupted",
+}
+STEPS = {
+    "query": "writing the next query", "judge": "judging the evidence", "answer": "writing the answer",
+    "plan": "naming directions and sub-queries", "directions": "naming directions", "sub_queries": "writing sub-queries",
+    "refine": "distilling the chunks into knowledge",
+}
+TURNS = {"user": "your turn", "server": "the model server's operator acts", "developer": "a fault of Trioscope, please report it"}
+METRICS = {
+    "em": ("EM", "equal to a gold answer after the SQuAD normaliser"),
+    "em_careful": ("EM careful", "equal after a stricter normaliser: numbers stay numbers, Unicode folded"),
+    "f1": ("F1", "token overlap, best over the gold answers; yes/no must be right"),
+    "f1_squad": ("F1 SQuAD", "token overlap without the yes/no rule"),
+    "precision": ("Precision", "share of the answer's tokens that the gold answer has"),
+    "cover_sub": ("Cover substring", "a gold answer is a substring of the answer"),
+    "cover_token_seq": ("Cover sequence", "a gold answer's tokens stand in the answer in order"),
+    "cover_token_any": ("Cover any order", "a gold answer's tokens all occur in the answer"),
+    "answer_tokens": ("Answer tokens", "length of the answer; a long answer covers much"),
+}
