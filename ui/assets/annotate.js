@@ -27,7 +27,7 @@ function label(value) {
   tick();
   $(".an-buttons [data-value=" + value + "]").classList.add("an-hit");
   send("label", { item_id: view.item_id, value: value, note: $(".an-note").value, client_uuid: form,
-                  milliseconds: Math.round(spent), expected: view.expected });
+                  milliseconds: Math.round(spent), expected: view.expected, seen: view.seen });
 }
 function neighbours() { return Array.from(element.querySelectorAll(".an-last [data-open]"), (b) => Number(b.dataset.open)); }
 function back() {
@@ -69,12 +69,12 @@ function startForm(next, changed) {
   $(".an").dataset.state = next.item_id ? (next.reviewing ? "reviewing" : "item") : "empty";
   $(".an-note").value = next.note;
   $(".an-order select").value = next.order;
-  if (next.reviewing && next.value) revealed = true; // reopening an answered item shows verdict and gold
-  else if (!next.reviewing && changed) revealed = false;
+  revealed = Boolean(next.reviewing && next.value); // reopening an answered item shows verdict and gold
   showReveal();
   if (changed && window.scrollY > 0) window.scrollTo(0, 0);
   const query = new URLSearchParams(location.search);
   if (next.reviewing) query.set("item", next.item_id); else query.delete("item");
+  if (next.seen) query.set("seen", "1"); else query.delete("seen");
   if (next.order === "uncertain") query.delete("order"); else query.set("order", next.order);
   history.replaceState(null, "", location.pathname + (query.size ? "?" + query : ""));
 }

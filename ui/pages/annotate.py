@@ -23,7 +23,8 @@ def build(ctx: UiContext, demo: gr.Blocks) -> None:
 
     def opened(request: gr.Request) -> dict[str, Any]:
         order, item = address(request.query_params)
-        return desk.open(ctx.who(request), order, item).model_dump()
+        seen = request.query_params.get("seen") == "1"
+        return desk.open(ctx.who(request), order, item, seen).model_dump()
 
     def act(event: gr.EventData, request: gr.Request) -> dict[str, Any]:
         return desk.act(ctx.who(request), event._data).model_dump()

@@ -14,7 +14,9 @@ from typing import Any, Literal
 from pydantic import Field, ValidationError
 
 from storage import LabelConflict, Store
-from storage.values import GivenValue, LabelCounts, LabelInput, LabelItem, QueueOrder, StoredLabel
+from storage.values import (
+    GivenValue, GoldLabel, LabelCounts, LabelInput, LabelItem, MachineVerdict, QueueOrder, StoredLabel,
+)
 from trio_core.errors import InputError, StoreError, TrioscopeError
 from trio_core.values import Value
 from ui.render import desk as parts
@@ -25,6 +27,8 @@ SHOWN = 10
 """Answers in the strip."""
 PACE = 50
 """Answers that the median time is taken over."""
+REMEMBERED = 4096
+"""Items whose verdicts are kept for the strip; reading ten of them anew for each label would be most of its time."""
 
 
 class Act(Value):
@@ -38,6 +42,8 @@ class Act(Value):
     client_uuid: str = ""
     milliseconds: int = Field(default=0, ge=0)
     expected: int | None = None
+    seen: bool = False
+    """The item was opened from a page that shows its verdict, so the label is not blind."""
 
 
 class View(Value):
@@ -52,6 +58,7 @@ class View(Value):
     order: QueueOrder = "uncertain"
     reviewing: bool = False
     """An item that was opened by hand, not the queue's next."""
+    seen: bool = False
     message: str = ""
     tone: Literal["", "saved", "error"] = ""
     progress: str | None = None
@@ -65,10 +72,11 @@ class Desk:
 
     def __init__(self, store: Store) -> None:
         self.store = store
+        self._said: dict[int, tuple[list[MachineVerdict], GoldLabel | None]] = {}
 
-    def open(self, who: str, order: QueueOrder, item_id: int | None = None) -> View:
+    def open(self, who: str, order: QueueOrder, item_id: int | None = None, seen: bool = False) -> View:
         """The page when it is opened: one item by its id, or the queue's next."""
-        return self.act(who, {"kind": "open" if item_id else "next", "order": order, "item_id": item_id})
+        return self.act(who, {"kind": "open" if item_id else "next", "order": order, "item_id": item_id, "seen": seen})
 
     def act(self, who: str, data: Mapping[str, Any]) -> View:
         """Does what a person asked. Never raises what a person can act upon: the view says it beside the buttons."""
@@ -89,7 +97,7 @@ class Desk:
             raise InputError("choose an item and a label; nothing was chosen")
         stored = self.store.add_label(LabelInput(
             item_id=act.item_id, annotator=who, value=act.value, client_uuid=act.client_uuid, note=act.note,
-            blind=not self._answered_before(who, act.item_id), milliseconds=act.milliseconds, expected=act.expected,
+            blind=not (act.seen or self._answered_before(who, act.item_id)), milliseconds=act.milliseconds, expected=act.expected,
         ))
         return self._next(who, act, stored)
 
@@ -113,7 +121,7 @@ class Desk:
         if item is None:
             missing = f"Item {act.item_id} does not exist in this store. This is the queue's next item instead."
             return self._view(who, act.order, self.store.next_item(who, act.order), message=missing, tone="error")
-        return self._view(who, act.order, item, reviewing=True)
+        return self._view(who, act.order, item, reviewing=True, seen=act.seen)
 
     def _conflict(self, who: str, act: Act, error: LabelConflict) -> View:
         """The note stays in the form; the form now builds on the label that came from elsewhere."""
@@ -124,13 +132,13 @@ class Desk:
                     message=f"Not saved: this item was labelled in another window; {now}. Press a button again to change it.")
 
     def _saved(self, stored: StoredLabel) -> str:
-        answer = self._answer(stored)
+        answer = self._answer(stored, anew=True)
         return f"saved {parts.outcome(answer)}"
 
     def _view(self, who: str, order: QueueOrder, item: LabelItem | None, **fields: Any) -> View:
         counts = self.store.label_counts(who)
         labels = self.store.last_labels(who, PACE)
-        mine = self._mine(who, item)
+        mine = self._mine(who, item) if fields.get("reviewing") else None  # the queue gives no item that one has labelled
         answers = [self._answer(label) for label in labels[:SHOWN]]
         fields.setdefault("note", mine.note if mine else "")
         return View(
@@ -142,7 +150,7 @@ class Desk:
     def _reveal(self, item: LabelItem | None, mine: StoredLabel | None, answers: list[parts.Answer]) -> str:
         """Only ever about an item with a label of one's own: the open one, else the last one answered."""
         if mine is not None and item is not None:
-            return self._revealed(self._answer(mine), item, current=True)
+            return self._revealed(self._answer(mine, anew=True), item, current=True)
         last = answers[0] if answers else None
         seen = self.store.item(last.label.item_id) if last else None
         return self._revealed(last, seen, current=False) if last and seen else ""
@@ -151,8 +159,14 @@ class Desk:
     def _revealed(answer: parts.Answer, item: LabelItem, current: bool) -> str:
         return reveal(answer.label, answer.verdicts, answer.gold, item.sources, current)
 
-    def _answer(self, label: StoredLabel) -> parts.Answer:
-        return parts.Answer(label, self.store.verdicts_for(label.item_id), self.store.gold_label(label.item_id))
+    def _answer(self, label: StoredLabel, anew: bool = False) -> parts.Answer:
+        said = None if anew else self._said.get(label.item_id)
+        if said is None:
+            said = (self.store.verdicts_for(label.item_id), self.store.gold_label(label.item_id))
+            if len(self._said) >= REMEMBERED:
+                self._said.clear()
+            self._said[label.item_id] = said
+        return parts.Answer(label, *said)
 
     def _mine(self, who: str, item: LabelItem | None) -> StoredLabel | None:
         labels = self.store.current_labels(item.id) if item else []

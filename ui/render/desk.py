@@ -36,14 +36,13 @@ FRAME = f"""
  <main class="an-item" aria-live="polite"><div class="an-skeleton"><i></i><i></i><i></i><i></i></div></main>
  <aside class="an-side">
   <section class="an-form" aria-label="Your label">
-   <div class="an-buttons">
+   <div class="an-dock"><div class="an-buttons">
     <button type="button" class="an-key an-sufficient" data-value="sufficient"><span><i aria-hidden="true">●</i>Sufficient</span><kbd>1</kbd></button>
     <button type="button" class="an-key an-insufficient" data-value="insufficient"><span><i aria-hidden="true">○</i>Insufficient</span><kbd>2</kbd></button>
     <button type="button" class="an-key an-small" data-value="unsure"><span>Can't tell</span><kbd>3</kbd></button>
     <button type="button" class="an-key an-small" data-value="skip"><span>Skip</span><kbd>0</kbd></button>
-   </div>
+   </div><div class="an-message" role="status"></div></div>
    <textarea class="an-note" rows="2" aria-label="Note" placeholder="Note (N), stored with your label"></textarea>
-   <div class="an-message" role="status"></div>
    <div class="an-moves"><button type="button" class="an-link" data-do="back">back <kbd>B</kbd></button>
     <button type="button" class="an-link" data-do="undo">undo <kbd>U</kbd></button>
     <button type="button" class="an-link" data-do="reveal">reveal <kbd>V</kbd></button>

@@ -1,0 +1,130 @@
+"""One training job on the Judge page: state, curves, log, stop and resume. It is read from the store, so any page may show it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import gradio as gr
+import pandas as pd
+
+from trio_core.errors import InputError, TrioscopeError
+from training.values import JobView
+from ui.context import UiContext
+from ui.render import judge as parts
+
+ACTIVE = ("queued", "running", "stopping")
+FAST_S, SLOW_S = 2.0, 10.0
+"""How often the page asks while a job works, and otherwise (somebody else may start one)."""
+QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
+SHOWN_JOBS = 6
+
+
+@dataclass(frozen=True)
+class JobPanel:
+    """`pinned` is the job that this page started; `ended` changes when the shown job ends."""
+
+    pinned: gr.State
+    ended: gr.State
+    inputs: list[Any]
+    outputs: list[Any]
+    look: Callable[..., Any]
+    refresh: Callable[..., Any]
+
+
+def job_panel(ctx: UiContext) -> JobPanel:
+    """The components of a job and their events."""
+    state = gr.HTML('<div class="jd-wait"></div>')
+    with gr.Row():
+        abort = gr.Button("Abort", visible=False, variant="stop", size="sm", elem_id="jd-abort")
+        resume = gr.Button("Resume", visible=False, size="sm", elem_id="jd-resume")
+    said = gr.HTML("")
+    with gr.Row():
+        loss = gr.LinePlot(x="step", y="loss", title="Training loss", height=190, visible=False, min_width=240)
+        held = gr.LinePlot(x="step", y="value", color="figure", title="Held-out rows", height=190, visible=False, min_width=240,
+                           y_lim=[0, 1], color_map={"balanced accuracy": "#0072b2", "AUROC": "#d55e00"})
+    with gr.Accordion("Log", open=False, visible=False) as folded:
+        log = gr.HTML("")
+    jobs = gr.HTML("")
+    pinned, ended, drawn, timer = gr.State(None), gr.State(""), gr.State(""), gr.Timer(FAST_S)
+    inputs = [pinned, drawn]
+    outputs = [state, abort, resume, loss, held, folded, log, jobs, ended, drawn, timer]
+
+    def look(request: gr.Request, mine: int | None, seen: str) -> list[Any]:
+        return _look(ctx, mine or asked_job(request), seen)
+
+    def refresh(request: gr.Request) -> list[Any]:
+        return _look(ctx, asked_job(request), "")
+
+    def acted(name: str) -> Callable[..., str]:
+        def run(request: gr.Request, mine: int | None) -> str:
+            return _acted(ctx, name, ctx.who(request), mine or asked_job(request))
+        return run
+
+    for button, name in ((abort, "abort"), (resume, "resume")):
+        button.click(acted(name), pinned, said, api_visibility="private", trigger_mode="once").then(look, inputs, outputs, **QUIET)
+    timer.tick(look, inputs, outputs, **QUIET)
+    return JobPanel(pinned, ended, inputs, outputs, look, refresh)
+
+
+def asked_job(request: gr.Request) -> int | None:
+    """The job named in the page's address (`?job=3`)."""
+    text = request.query_params.get("job", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None
+
+
+def _chosen(ctx: UiContext, number: int | None) -> int | None:
+    """The job to show: the one asked for, else the one that works, else the newest."""
+    if number is not None:
+        return number
+    active = ctx.training.active_job()
+    newest = active or next(iter(ctx.store.jobs(limit=1)), None)
+    return newest.id if newest else None
+
+
+def _look(ctx: UiContext, number: int | None, seen: str) -> list[Any]:
+    try:
+        shown = _chosen(ctx, number)
+        jobs = parts.jobs_html(ctx.store.jobs(limit=SHOWN_JOBS), shown)
+        if shown is None:
+            return _nothing("", jobs)
+        view = ctx.training.job_view(shown)
+    except TrioscopeError as error:
+        return _nothing(parts.note(f"Job {number} cannot be shown: {error}" if number else str(error), "bad"), "")
+    active = view.job.state in ACTIVE
+    sign = f"{shown} {view.job.state} {len(view.loss)} {len(view.held_out)}"
+    # A plot that is drawn anew flickers: only new points are worth it.
+    plots = [gr.skip(), gr.skip()] if sign == seen else [_loss_plot(view), _held_plot(view)]
+    same_pace = seen != "" and (seen.split()[1] in ACTIVE) == active
+    return [parts.job_html(view), gr.Button(visible=view.job.state in ("queued", "running")), gr.Button(visible=view.can_resume), *plots,
+            gr.Accordion(visible=bool(view.log_tail)), parts.log_html(view), jobs, "" if active else f"{shown} {view.job.state}", sign,
+            gr.skip() if same_pace else gr.Timer(FAST_S if active else SLOW_S)]
+
+
+def _nothing(state: str, jobs: str) -> list[Any]:
+    hidden = gr.LinePlot(visible=False)
+    return [state, gr.Button(visible=False), gr.Button(visible=False), hidden, hidden, gr.Accordion(visible=False), "", jobs, "", "",
+            gr.Timer(SLOW_S)]
+
+
+def _loss_plot(view: JobView) -> Any:
+    return gr.LinePlot(pd.DataFrame(list(view.loss), columns=["step", "loss"]), visible=len(view.loss) > 0)
+
+
+def _held_plot(view: JobView) -> Any:
+    rows = [(point.step, name, value) for point in view.held_out
+            for name, value in (("balanced accuracy", point.balanced_accuracy), ("AUROC", point.auroc)) if value is not None]
+    return gr.LinePlot(pd.DataFrame(rows, columns=["step", "figure", "value"]), visible=len(rows) > 0)
+
+
+def _acted(ctx: UiContext, name: str, who: str, number: int | None) -> str:
+    """Aborts or resumes; what came of it in words."""
+    try:
+        shown = _chosen(ctx, number)
+        if shown is None:
+            raise InputError("there is no job")
+        job = ctx.training.abort(shown) if name == "abort" else ctx.training.resume(shown)
+    except TrioscopeError as error:
+        return parts.note(str(error), "bad")
+    return parts.note(f"Job {job.id}: {parts.STATES[job.state]} (asked by {who}).")
