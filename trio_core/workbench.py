@@ -22,6 +22,7 @@ from trio_core.methods.base import check_settings
 from trio_core.prompting import load_prompts
 from trio_core.retrieval.base import Retriever
 from trio_core.retrieval.build import build_retriever
+from trio_core.retrieval.progress import BuildStep
 from trio_core.runs import RunRequest, RunStore
 from trio_core.settings import Settings
 from trio_core.values import Capabilities, Passage, Value
@@ -86,9 +87,8 @@ class Workbench:
             self._state, self._message = "failed", f"{type(error).__name__}: {error}"
         self._up.set_result(None)
 
-    def _progress(self, done: int, total: int | None, seconds_left: float | None) -> None:
-        left = f", {seconds_left:.0f} s left" if seconds_left is not None else ""
-        self._message = f"building the index: {done:,} of {total or '?'} passages{left}"
+    def _progress(self, step: BuildStep) -> None:
+        self._message = f"building the index: {step}"
 
     async def _ready(self) -> None:
         while self._up is None:

@@ -6,11 +6,13 @@ import argparse
 import asyncio
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from trio_core.cli.common import add_settings_flags, settings_from_args
 from trio_core.engines.model_file import find_model
 from trio_core.retrieval.build import build_retriever
+from trio_core.retrieval.progress import BuildStep
 
 
 def add_parser(commands: Any) -> None:
@@ -23,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     """Says what is ready, in one line each."""
     settings = settings_from_args(args)
     if settings.engine.kind == "embedded":
-        path = find_model(settings, lambda text: print(text, file=sys.stderr))
+        path = find_model(settings.engine.embedded, settings.data_dir, _model_progress())
         print(f"model   {path.name} ({path.stat().st_size / 1e6:,.0f} MB)")
     began = time.monotonic()
     retriever = build_retriever(settings, _progress)
@@ -33,6 +35,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _progress(done: int, total: int | None, seconds_left: float | None) -> None:
-    left = "" if seconds_left is None else f", {seconds_left:.0f} s left"
-    print(f"indexed {done:,} of {total or '?'} passages{left}", file=sys.stderr)
+def _model_progress() -> Callable[[str, float], None]:
+    shown: list[str] = []
+
+    def progress(what: str, share: float) -> None:
+        line = f"{what}: {int(share * 10) * 10} %"
+        if line not in shown:
+            shown.append(line)
+            print(line, file=sys.stderr)
+
+    return progress
+
+
+def _progress(step: BuildStep) -> None:
+    print(step, file=sys.stderr)

@@ -1,0 +1,25 @@
+"""`python -m tests.benchmarks NAME`: measures, prints, and writes `tests/benchmarks/results/NAME.md` and `.json`."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+
+NAMES = ("answer_quality", "latency", "overhead", "judge_loop", "first_event", "startup")
+
+
+def main() -> None:
+    """Dispatches to one benchmark."""
+    parser = argparse.ArgumentParser(prog="python -m tests.benchmarks")
+    commands = parser.add_subparsers(dest="name", required=True)
+    for name in NAMES:
+        module = importlib.import_module(f"tests.benchmarks.{name}")
+        sub = commands.add_parser(name, help=(module.__doc__ or "").splitlines()[0])
+        module.add_arguments(sub)
+        sub.set_defaults(main=module.main)
+    args = parser.parse_args()
+    args.main(args)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,55 @@
+"""The judge loop on the demo corpus: items with gold labels -> snapshot -> one CPU training -> held-out scores before and after."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from storage import SnapshotRequest, open_store
+from tests.benchmarks.common import table, write_report
+from trio_core.settings import load_settings
+from training.service import TrainingService
+
+ENDED = {"done", "failed", "stopped"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Flags."""
+    parser.add_argument("--data-dir", type=Path, default=Path("var/judge-loop"))
+    parser.add_argument("--set", action="append", default=[], help="a setting, e.g. training.max_rows=100")
+
+
+def main(args: argparse.Namespace) -> None:
+    """Trains one judge and reports what came, better or worse. The model file and its dequantised copy are those of `var`."""
+    settings = load_settings("embedded", env={}, flags=args.set)
+    args.data_dir.mkdir(parents=True, exist_ok=True)
+    store = open_store(f"sqlite:///{args.data_dir / 'judge.db'}")
+    service = TrainingService(settings, store, None)
+    try:
+        items = service.make_demo_items(lambda what, share: None)
+        snapshot = store.create_snapshot(SnapshotRequest(held_out_fraction=0.4, seed=13, sources=frozenset({"gold"}), balance=True))
+        plan = service.plan(snapshot.id)
+        began = time.monotonic()
+        job = service.start(snapshot.id)
+        while (view := service.job_view(job.id)).job.state not in ENDED:
+            print(view.job.progress, flush=True)
+            time.sleep(15)
+        seconds = time.monotonic() - began
+        if view.job.state != "done":
+            raise SystemExit(f"training {view.job.state}: {view.job.error}\n{view.log}")
+        version = store.judge_versions()[-1]
+    finally:
+        service.close()
+        store.close()
+    scores = version.scores
+    names = [k for k, v in scores["before"].items() if isinstance(v, (int, float))]
+    body = [f"Items: {items.model_dump()}", "", f"Snapshot: {snapshot.manifest.counts}, dropped {snapshot.manifest.dropped}", "",
+            f"Training: {seconds / 60:.1f} minutes in all (loading, held-out scores before, training, held-out scores after).", ""]
+    body += table(["held-out items", "zero-shot", version.name], [[n, _figure(scores["before"][n]), _figure(scores["after"][n])] for n in names])
+    write_report("judge_loop", "One CPU training of the judge on the demo corpus", body,
+                 {"plan": plan.model_dump(mode="json"), "scores": scores, "seconds": seconds, "manifest": snapshot.manifest.model_dump(mode="json")}, settings)
+
+
+def _figure(value: float) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

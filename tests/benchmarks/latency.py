@@ -1,0 +1,43 @@
+"""Seconds a question on this machine, prefix-cache share, and time outside engine and retriever. Run on a quiet machine."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from typing import Any
+
+from tests.benchmarks.common import demo_questions, median, run_row, table, workbench, write_report
+from trio_core.settings import load_settings
+
+TARGETS = {"trio": 45.0, "maps": 90.0}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Flags."""
+    parser.add_argument("--limit", type=int, default=12)
+
+
+def main(args: argparse.Namespace) -> None:
+    """Both methods on the same questions, one run at a time."""
+    rows: list[dict[str, Any]] = []
+    with workbench() as bench:
+        capabilities = bench.capabilities
+        for method in TARGETS:
+            for question in demo_questions(args.limit):
+                row = run_row(bench, question, method)
+                rows.append(row)
+                print(f"{method} {question.id} {row['totals']['seconds']:.1f} s", flush=True)
+    lines = []
+    for method, target in TARGETS.items():
+        own = [r["totals"] for r in rows if r["method"] == method]
+        seconds = [t["seconds"] for t in own]
+        outside = [1 - (t["engine_seconds"] + t["retriever_seconds"]) / t["seconds"] for t in own]
+        prompt, cached = sum(t["prompt_tokens"] for t in own), sum(t["cached_tokens"] for t in own)
+        lines.append([method, len(own), f"{median(seconds):.1f}", f"{min(seconds):.1f} – {max(seconds):.1f}", f"{target:.0f}",
+                      f"{median(t['rounds'] for t in own):g}", f"{median(t['calls'] for t in own):g}", f"{100 * cached / prompt:.0f} %",
+                      f"{100 * median(outside):.2f} %", f"{100 * max(outside):.2f} %"])
+    body = table(["method", "n", "median s", "range s", "target s", "rounds", "calls", "prompt tokens from cache", "outside, median", "outside, worst"], lines)
+    body += ["", f"Load average at the end: {os.getloadavg()[0]:.1f}. Outside = share of the run's time in neither engine nor retriever (target: at most 3 %)."]
+    if capabilities:
+        body.append(f"Model server: {capabilities.prompt_tokens_per_s} prompt and {capabilities.completion_tokens_per_s} written tokens a second (start-up probe).")
+    write_report("latency", "Latency of the embedded profile", body, {"rows": rows}, load_settings("embedded", env={}))
