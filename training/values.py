@@ -20,8 +20,8 @@ class JobSettings(TrainingSettings):
     """Training rows on which the threshold is tuned; 0 = the threshold stays 0.5."""
     micro_batch: int = Field(default=1, ge=1)
     """Rows in one forward pass; gradients of `batch_size` rows make one step."""
-    save_steps: int = Field(default=4, ge=1)
-    """Steps between checkpoints; after a crash at most so many are repeated."""
+    save_steps: int = Field(default=1, ge=1)
+    """Steps between checkpoints; after a crash at most so many are repeated. A checkpoint is 80 MB for the embedded model."""
 
 
 class DemoItemCounts(Value):

@@ -1,0 +1,182 @@
+"""Trains a judge: supervised fine-tuning of a LoRA adapter on label items, with the held-out figures before and after.
+
+    python -m training train --snapshot 3             makes the config and starts this as a child process
+    python -m training.sft --config FILE              the child process itself; the same line goes on after a stop or a crash
+
+The folder of the config file is the job's folder. Read: `config.json`, `train.jsonl`, `held_out.jsonl`. Written, in this order:
+`progress.jsonl` (as it goes), `p_before.jsonl`, `checkpoints/`, `p_after.jsonl`, `adapter/` (PEFT, float32, with `training.json`: what
+made it), `adapter.gguf` (the same for llama.cpp), and last `result.json`, so that its presence means the job has ended.
+SIGTERM stops after the checkpoint of the last full step. Exit status: 0 done, 1 failed, 3 stopped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any, Literal
+
+from trio_core.errors import TrioscopeError
+from trio_core.settings import EmbeddedSettings
+from trio_core.values import Value
+from training import metrics
+from training.base_model import ensure_base, load_model, load_tokenizer, pick_device
+from training.progress import ProgressLog
+from training.rows import TrainingRow, balanced_sample, data_hash, read_rows
+from training.values import Evaluation, JobSettings
+
+RESULT = "result.json"
+LIBRARIES = ("torch", "transformers", "trl", "peft", "accelerate", "datasets")
+STATUS = {"done": 0, "failed": 1, "stopped": 3}
+logger = logging.getLogger("training.sft")
+
+
+class SftConfig(Value):
+    """All that a training process needs besides its rows."""
+
+    settings: JobSettings
+    embedded: EmbeddedSettings
+    data_dir: Path
+    snapshot_id: int | None = None
+    base_name: str = ""
+    held_out_rows: int = 0
+    """Rows on the snapshot's held-out side, of which `held_out.jsonl` may be a sample."""
+
+
+class SftResult(Value):
+    """How a job ended. Paths are inside the job's folder."""
+
+    state: Literal["done", "stopped", "failed"]
+    error: str = ""
+    step: int = 0
+    threshold: float = 0.5
+    evaluation: Evaluation | None = None
+    data_hash: str = ""
+    gguf_note: str = ""
+    """Why there is no `adapter.gguf`, where there is none."""
+
+
+class Stopped(Exception):
+    """SIGTERM came between two rows or steps."""
+
+
+def main(config: SftConfig, folder: Path) -> SftResult:
+    """Before, training, after, conversion; ends early as `stopped`. Raises TrioscopeError."""
+    from training import trainer as t  # torch and trl: seconds to import
+
+    stop, log = t.StopRequest(), ProgressLog(folder)
+    stop.listen()
+    settings = config.settings
+    train, held_out = read_rows(folder / "train.jsonl"), read_rows(folder / "held_out.jsonl")
+    tuning = balanced_sample(train, settings.threshold_rows, settings.seed)
+    log.stage("loading", "")
+    device = pick_device(settings.device)
+    t.torch.set_num_threads(os.cpu_count() or 1)
+    base = ensure_base(settings.base_model, config.embedded, config.data_dir, lambda what, share: log.stage("loading", what))
+    tokenizer = load_tokenizer(base)
+    model = t.with_adapter(load_model(base, device), settings)
+    rows = [*tuning, *held_out]
+    try:
+        with model.disable_adapter():
+            before = _judge("before", model, tokenizer, rows, folder, log, stop)
+        log.held_out(0, metrics.scores([r.label for r in held_out], [before[r.item_id] for r in held_out], 0.5))
+        step = _train(t, model, tokenizer, train, settings, folder, device, log, stop)
+        after = _judge("after", model, tokenizer, rows, folder, log, stop)
+    except Stopped:
+        return SftResult(state="stopped", data_hash=data_hash(train))
+    evaluation = _evaluate(held_out, tuning, before, after, max(config.held_out_rows, len(held_out)))
+    log.held_out(step, evaluation.after)
+    log.stage("converting", "")
+    note = _save(model, config, train, folder, step)
+    return SftResult(state="done", step=step, threshold=evaluation.after.threshold, evaluation=evaluation,
+                     data_hash=data_hash(train), gguf_note=note)
+
+
+def _judge(
+    stage: Literal["before", "after"], model: Any, tokenizer: Any, rows: list[TrainingRow], folder: Path, log: ProgressLog, stop: Any
+) -> dict[int, float]:
+    from training.evaluate import judge_rows
+
+    def on_row(done: int, of: int, seconds_left: float) -> None:
+        log.stage(stage, "", done, of, seconds_left)
+        if stop.wanted and done < of:
+            raise Stopped
+
+    logger.info("judging %d rows %s training", len(rows), stage)
+    return judge_rows(model, tokenizer, rows, folder / f"p_{stage}.jsonl", on_row)
+
+
+def _train(
+    t: Any, model: Any, tokenizer: Any, rows: list[TrainingRow], settings: JobSettings, folder: Path, device: str,
+    log: ProgressLog, stop: Any,
+) -> int:
+    """Trains from the newest checkpoint; the step reached."""
+    checkpoint = t.newest_checkpoint(folder)
+    logger.info("training on %d rows %s", len(rows), f"from {checkpoint.name}" if checkpoint else "from the beginning")
+    log.stage("training", "")
+    trainer = t.build_trainer(model, tokenizer, rows, settings, folder, device, log, stop)
+    trainer.train(resume_from_checkpoint=str(checkpoint) if checkpoint else None)
+    if trainer.state.global_step < trainer.state.max_steps:
+        raise Stopped
+    return int(trainer.state.global_step)
+
+
+def _evaluate(
+    held_out: list[TrainingRow], tuning: list[TrainingRow], before: dict[int, float], after: dict[int, float],
+    held_out_rows: int,
+) -> Evaluation:
+    """Both judges on the held-out rows, each at the threshold that suits it best on the training rows."""
+    labels = [row.label for row in tuning]
+    thresholds = [metrics.tune_threshold(labels, [p[row.item_id] for row in tuning]) for p in (before, after)]
+    p_before, p_after = ([p[row.item_id] for row in held_out] for p in (before, after))
+    named = [(row.item_id, row.label, row.question) for row in held_out]
+    return metrics.evaluation(named, (p_before, thresholds[0]), (p_after, thresholds[1]), held_out_rows, len(tuning))
+
+
+def _save(model: Any, config: SftConfig, rows: list[TrainingRow], folder: Path, step: int) -> str:
+    """Writes `adapter/`, what made it, and `adapter.gguf`; why the last is missing, if it is."""
+    from training.gguf_adapter import write_gguf_adapter
+    from trio_core.errors import TrainingError
+
+    adapter = folder / "adapter"
+    model.save_pretrained(str(adapter))
+    made = {"config": config.model_dump(mode="json"), "step": step, "data_hash": data_hash(rows),
+            "versions": {name: metadata.version(name) for name in LIBRARIES}}
+    (adapter / "training.json").write_text(json.dumps(made, indent=1), encoding="utf-8")
+    plain = model.get_base_model().config
+    try:
+        write_gguf_adapter(adapter, plain.model_type, plain.num_hidden_layers, folder / "adapter.gguf")
+    except TrainingError as error:
+        logger.warning("no adapter.gguf: %s", error)
+        return str(error)
+    return ""
+
+
+def run(config_file: Path) -> int:
+    """Reads the config, trains, writes `result.json` whatever happened; the exit status."""
+    folder = config_file.parent
+    (folder / RESULT).unlink(missing_ok=True)
+    try:
+        result = main(SftConfig.model_validate_json(config_file.read_text(encoding="utf-8")), folder)
+    except TrioscopeError as error:
+        logger.error("%s", error)
+        result = SftResult(state="failed", error=str(error))
+    except Exception as error:  # a bug or a full disk: kept in the log in full, in the store in one line
+        logger.exception("training failed")
+        result = SftResult(state="failed", error=f"{type(error).__name__}: {error}")
+    temporary = folder / f"{RESULT}.part"
+    temporary.write_text(result.model_dump_json(indent=1), encoding="utf-8")
+    temporary.replace(folder / RESULT)
+    logger.info("%s", result.state)
+    return STATUS[result.state]
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stdout)
+    parser = argparse.ArgumentParser(description="Train a judge (child process; see the module's text).")
+    parser.add_argument("--config", type=Path, required=True, help="config.json in the job's folder")
+    sys.exit(run(parser.parse_args().config))
