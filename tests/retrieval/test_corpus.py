@@ -151,7 +151,7 @@ def test_misspelt_text_field_names_what_was_found(jsonl: Write) -> None:
         read(jsonl(*['{"id": "1", "content": "x"}'] * 3))
 
 
-@pytest.mark.parametrize("name", ["missing.jsonl", "c.pdf", ""])
+@pytest.mark.parametrize("name", ["missing.jsonl", "c.pdf", "", "x" * 300])
 def test_unusable_sources(tmp_path: Path, name: str) -> None:
     (tmp_path / "c.pdf").touch()
     with pytest.raises(CorpusError, match=r"does not exist|unknown ending|holds no"):

@@ -33,7 +33,7 @@ def test_same_build_again_is_a_no_op(three: Path, tmp_path: Path) -> None:
     first = build_index(Corpus.open(three), tmp_path / "i", "dense", SpyEncoder())
     again = SpyEncoder()
     second = build_index(Corpus.open(three), tmp_path / "i", "dense", again)
-    assert first.changed and not second.changed and not again.texts
+    assert first.changed and not second.changed and not again.texts and not (tmp_path / "i" / "work").exists()
     assert second.manifest == first.manifest
     folder = tmp_path / "i" / second.manifest.dense.folder  # type: ignore[union-attr]
     assert faiss_index.load(folder, mmap=False).ntotal == 3
@@ -74,6 +74,11 @@ def test_two_builds_at_once_are_refused(three: Path, tmp_path: Path) -> None:
     (tmp_path / "i").mkdir()
     with filelock.FileLock(str(tmp_path / "i" / "build.lock")), pytest.raises(UnfitIndexError, match="another process"):
         build_index(Corpus.open(three), tmp_path / "i", "bm25")
+
+
+def test_folder_that_cannot_be_written(three: Path, tmp_path: Path) -> None:
+    with pytest.raises(UnfitIndexError, match="cannot be written"):
+        build_index(Corpus.open(three), three / "below-a-file", "bm25")
 
 
 def test_failed_corpus_builds_nothing(jsonl: Write, tmp_path: Path) -> None:

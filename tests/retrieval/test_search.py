@@ -133,9 +133,10 @@ def test_one_retriever_serves_several_event_loops(indexed: Path) -> None:
 
 async def test_memory_mapped_equals_in_memory(indexed: Path) -> None:
     query = ["capital on the Seine"]
-    for cls, args in ((DenseRetriever, (HashedWords(),)), (Bm25Retriever, ())):
-        memory = cls.open(indexed, *args, mmap=False)  # type: ignore[attr-defined]
-        mapped = cls.open(indexed, *args, mmap=True)  # type: ignore[attr-defined]
+    for memory, mapped in (
+        (DenseRetriever.open(indexed, HashedWords()), DenseRetriever.open(indexed, HashedWords(), mmap=True)),
+        (Bm25Retriever.open(indexed), Bm25Retriever.open(indexed, mmap=True)),
+    ):
         assert await memory.search(query, 3) == await mapped.search(query, 3)
 
 

@@ -44,7 +44,7 @@ class Corpus:
             folder = demo_folder()
             return cls(DEMO, DEMO, _record_files(folder), None)._with_files(folder)
         path = Path(source).expanduser()
-        if not path.exists():
+        if not _exists(path):
             raise CorpusError(f"corpus {str(source)!r} does not exist; give 'demo', a .jsonl or .tsv file, or a folder")
         if not path.is_dir():
             _check_suffix(path)
@@ -156,6 +156,13 @@ def _counted(passages: Iterator[Passage], tally: Tally) -> Iterator[Passage]:
     for passage in passages:
         tally.read += 1
         yield passage
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long for the file system, or a folder that may not be entered
+        return False
 
 
 def _record_files(folder: Path) -> list[Path]:

@@ -48,8 +48,11 @@ def build(dim: int, factory: str, count: int, shards: Callable[[], Iterator[Matr
 
 
 def save(index: Any, folder: Path) -> None:
-    """Writes the index into the folder."""
-    native.faiss().write_index(index, str(folder / FILE))
+    """Writes the index into the folder. Raises OSError; FAISS itself has a RuntimeError for a full disk."""
+    try:
+        native.faiss().write_index(index, str(folder / FILE))
+    except RuntimeError as error:
+        raise OSError(_reason(error)) from error
 
 
 def load(folder: Path, mmap: bool) -> Any:

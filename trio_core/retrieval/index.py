@@ -14,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -66,21 +67,22 @@ def build_index(
 ) -> Built:
     """Builds what is missing, replaces what is outdated, in one step at the end.
 
-    Raises CorpusError, SettingsError (factory), ModelFileError (encoder), UnfitIndexError (another build is running, or
-    the finished index does not find its own passages).
+    Raises CorpusError, SettingsError (factory), ModelFileError (encoder), UnfitIndexError (another build is running, the
+    folder cannot be written, or the finished index does not find its own passages).
     """
     if kind != "bm25" and encoder is None:
         raise SettingsError(f"an index of kind {kind!r} needs an encoder")
-    index_dir.mkdir(parents=True, exist_ok=True)
-    lock = filelock.FileLock(str(index_dir / "build.lock"))
     try:
-        lock.acquire(timeout=0)
+        index_dir.mkdir(parents=True, exist_ok=True)
+        with filelock.FileLock(str(index_dir / "build.lock"), timeout=0):
+            return _Build(corpus, index_dir, encoder, factory, batch_size, progress, shard_rows).run(kind)
     except filelock.Timeout:
         raise UnfitIndexError(f"index {str(index_dir)!r} is being built by another process; wait until it is done") from None
-    try:
-        return _Build(corpus, index_dir, encoder, factory, batch_size, progress, shard_rows).run(kind)
-    finally:
-        lock.release()
+    except OSError as error:
+        raise UnfitIndexError(
+            f"index {str(index_dir)!r} cannot be written: {error.strerror or error}; free some space or choose another "
+            "folder, then run the build again, which goes on where it stopped"
+        ) from error
 
 
 class _Build:
@@ -104,6 +106,8 @@ class _Build:
         if kind != "dense":
             bm25 = self._bm25(store, passages, bm25)
         if old is not None and (old.corpus, old.dense, old.bm25) == (passages, dense, bm25):
+            with suppress(OSError):  # vectors of an unfinished build with other settings stay
+                self.work.rmdir()
             return Built(old, changed=False)
         new = Manifest(built_at=now(), versions=library_versions(), corpus=passages, dense=dense, bm25=bm25)
         write_manifest(self.dir, new)
