@@ -120,10 +120,15 @@ class Workbench:
     def status(self) -> Status:
         """For the status line of every page."""
         return Status(
-            state=self._state, message=self._message, seconds=time.monotonic() - self._began, capabilities=self.capabilities,
+            state=self._state, message=self._engine_message() or self._message, seconds=time.monotonic() - self._began, capabilities=self.capabilities,
             index=self.retriever.identity() if self.retriever else {}, judge=self.engine.judge.name,
             notices=tuple(getattr(self.engine, "notices", ())),
         )
+
+    def _engine_message(self) -> str:
+        """What the engine itself says while it loads, restarts or is down; empty when it has nothing to say."""
+        said = str(getattr(self.engine, "status", "ready"))
+        return said if said not in ("ready", "not started") and self._state != "failed" else ""
 
     def start_run(self, request: RunRequest) -> str:
         """Checks the method's settings, then starts a run; its id. Raises InputError, SettingsError, StoreError."""
