@@ -15,7 +15,7 @@ from trio_core.trace import Round, Trace
 from ui.context import UiContext
 from ui.render.base import Block, esc
 from ui.render.fix import fix_html
-from ui.render.progress import live_html, rows_html
+from ui.render.progress import live_html, rows_html, step_words
 from ui.render.round import fix_slot, live_slot, round_html
 from ui.render.summary import Standing, summary_html
 
@@ -33,6 +33,7 @@ class RunView:
         kind = METHODS.get(info.method)
         self.standing = Standing(info, kind.title if kind else info.method, info.status)
         self._rounds: dict[int, str] = {}
+        self._settled: set[int] = set()
         self._fixes: dict[int, str] = {}
 
     @property
@@ -48,7 +49,8 @@ class RunView:
                     self.trace.add(event)
             self.live = snapshot.live
             self.standing = self.standing._replace(
-                status=snapshot.status, waiting=snapshot.waiting, fault=snapshot.fault, began=self._began(snapshot)
+                status=snapshot.status, waiting=snapshot.waiting, fault=snapshot.fault, began=self._began(snapshot),
+                step=step_words(self.trace, snapshot.live),
             )
             if snapshot.events:
                 self._render()
@@ -63,11 +65,13 @@ class RunView:
         return min(guess, self.standing.began or guess)
 
     def _render(self) -> None:
-        rounds = self.trace.rounds
-        kept = {r.number for r in rounds if r.complete and r.number in self._rounds and r is not rounds[-1]}
+        """A round is settled once it was rendered with its state: nothing touches it any more."""
+        settled = self._settled
         self._rounds = {
-            r.number: self._rounds[r.number] if r.number in kept else round_html(self.trace, r, self.standing.info.id) for r in rounds
+            r.number: self._rounds[r.number] if r.number in settled else round_html(self.trace, r, self.standing.info.id)
+            for r in self.trace.rounds
         }
+        self._settled = {r.number for r in self.trace.rounds if r.complete}
 
     def _read_labels(self, fresh: bool) -> None:
         for round_ in self.trace.rounds:

@@ -105,6 +105,7 @@
         root.dataset.tab = to;
         for (const t of bar.children) { t.setAttribute("aria-selected", String(t.dataset.to === to)); }
         for (const c of root.children) if (c.dataset.col) c.classList.toggle("off", c.dataset.col !== to);
+        for (const s of $$(".rl [data-of]", root)) s.classList.toggle("off", s.dataset.of !== to);
       }
     }
 

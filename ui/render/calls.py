@@ -14,13 +14,13 @@ ROLE_WORDS = {
 PARSE = {"ok": ("read", "", "read as it stands"), "repaired": ("mended", "w", "read after mending"), "failed": ("unreadable", "f", "not readable")}
 
 
-def calls_html(calls: Sequence[LLMCalled], key: str = "calls") -> str:
+def calls_html(calls: Sequence[LLMCalled], key: str = "calls", noun: str = "call") -> str:
     """The closed list of calls; empty without calls."""
     if not calls:
         return ""
     rows = "".join(_call(n, c) for n, c in enumerate(calls))
     return (
-        f'<details class="sec calls" data-k="{key}"><summary><span class="lab"><h3>{plural(len(calls), "call")}</h3>'
+        f'<details class="sec calls" data-k="{key}"><summary><span class="lab"><h3>{plural(len(calls), noun)}</h3>'
         f'<span>{esc(_sums(calls))}</span></span></summary>{rows}</details>'
     )
 

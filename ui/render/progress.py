@@ -17,14 +17,16 @@ def live_html(trace: Trace, live: LiveText | None, status: RunStatus) -> str:
     """The step in words and the tail of the text being written."""
     if status in ("queued", "stopping"):
         return ""
-    step = STEPS.get(live.role, live.role) if live else step_words(trace)
+    step = step_words(trace, live)
     tail = live.text[-TAIL:] if live else ""
     text = f'<pre class="tail">{esc(tail)}</pre>' if tail.strip() else ""
     return f'<div class="livestep">{esc(step[:1].upper() + step[1:])}<span class="cur" aria-hidden="true"></span></div>{text}'
 
 
-def step_words(trace: Trace) -> str:
-    """What happens between two texts: read off from what this round has and what it lacks."""
+def step_words(trace: Trace, live: LiveText | None) -> str:
+    """What happens: the role that writes, or between two texts what this round has and what it lacks."""
+    if live is not None:
+        return STEPS.get(live.role, live.role)
     if trace.started is None:
         return "waiting for the model"
     if not trace.rounds or trace.rounds[-1].complete:
@@ -42,10 +44,16 @@ def step_words(trace: Trace) -> str:
 def rows_html(number: int, rounds: Sequence[tuple[str, Round | None]]) -> str:
     """The label of a row: its number and, for each run, from when to when."""
     one = len(rounds) == 1
-    lines = [f'<span>{"" if one else esc(title) + " "}{_span(r)}</span>' for title, r in rounds if r is not None]
+    lines = [
+        f'<span data-of="{column}">{"" if one else f"<i>{esc(title)}</i> "}{_span(r)}</span>' for column, (title, r) in enumerate(rounds, 1) if r is not None
+    ]
     return f"<b>{number}</b>{''.join(lines)}"
 
 
 def _span(round_: Round) -> str:
-    end = f"{round_.ended:.0f}" if round_.ended is not None else "…"
-    return f"{round_.began:.0f} – {end} s"
+    end = _second(round_.ended) if round_.ended is not None else "…"
+    return f"{_second(round_.began)}–{end} s"
+
+
+def _second(value: float) -> str:
+    return f"{value:.1f}" if value < 10 else f"{value:.0f}"

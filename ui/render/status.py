@@ -6,7 +6,7 @@ from trio_core.settings import Settings
 from trio_core.workbench import Status
 from ui.render.base import esc, number, plural
 
-KINDS = {"embedded": "embedded", "openai": "model server", "vllm": "vLLM", "scripted": "scripted, no real results"}
+KINDS = {"embedded": "embedded", "openai": "model server", "vllm": "vLLM", "scripted": "scripted engine, no real results"}
 
 
 def status_html(status: Status, settings: Settings) -> str:
@@ -24,7 +24,7 @@ def status_html(status: Status, settings: Settings) -> str:
 
 def _parts(status: Status, settings: Settings, kind: str) -> list[str]:
     found = status.capabilities
-    parts = [found.model if found else "model unknown", kind, f"judge {status.judge}", *_corpus(status, settings)]
+    parts = [*([found.model] if found and found.model != settings.engine.kind else []), kind, f"judge {status.judge}", *_corpus(status, settings)]
     if found and found.prompt_tokens_per_s:
         writes = f", writes {number(found.completion_tokens_per_s)}" if found.completion_tokens_per_s else ""
         parts.append(f"reads {number(found.prompt_tokens_per_s)} tokens/s{writes}")

@@ -21,6 +21,8 @@ class Standing(NamedTuple):
     status: RunStatus
     waiting: int = 0
     fault: str = ""
+    step: str = ""
+    """What it does right now, in words."""
     began: float | None = None
     """When it began, in seconds of the Unix epoch, while it runs."""
 
@@ -33,7 +35,7 @@ def summary_html(trace: Trace, standing: Standing) -> str:
     return (
         f'<div class="sumhead"><h2>{esc(standing.title)}</h2><span class="state {esc(status)}">{esc(status)}</span></div>'
         f"{_headline(trace, standing)}{slot}{_facts(trace, standing)}{_gold(trace)}{_scores(trace)}{_fault(trace, standing)}"
-        f"{_continue(standing)}{calls_html(trace.answer_calls, 'answer-calls')}"
+        f"{_continue(standing)}{calls_html(trace.answer_calls, 'answer-calls', 'answer call')}"
     )
 
 
@@ -72,7 +74,7 @@ def _doing(trace: Trace, standing: Standing) -> str:
     if not trace.rounds:
         return "starting"
     last = trace.rounds[-1]
-    return f"round {last.number}" if not last.complete else "answering"
+    return standing.step if last.complete else f"round {last.number}, {standing.step}"
 
 
 def _facts(trace: Trace, standing: Standing) -> str:

@@ -18,10 +18,10 @@ def verdict_html(verdict: Verdict, gold: Gold | None, slot: str) -> str:
     right = f"judge {verdict.judged_by}" if verdict.deciding else f"shadow judge {verdict.judged_by} · decides nothing"
     kind = CLASSES[verdict.label]
     return (
-        f'<section class="sec" data-k="v">{label("Verdict", right)}<div class="v" tabindex="0" data-judged="{judged}">'
+        f'<section class="sec" data-k="v">{label("Verdict", right)}<div class="vrow"><div class="v" tabindex="0" data-judged="{judged}">'
         f'<span class="b {kind}"><span aria-hidden="true">{SHAPES[verdict.label]}</span> {WORDS[verdict.label]}</span>'
         f"{_bar(verdict, kind)}{_hints(verdict, gold)}</div>"
-        f'<div class="slot" data-slot="{esc(slot)}"></div></section>'
+        f'<div class="slot" data-slot="{esc(slot)}"></div></div></section>'
     )
 
 
