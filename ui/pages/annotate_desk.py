@@ -15,7 +15,14 @@ from pydantic import Field, ValidationError
 
 from storage import LabelConflict, Store
 from storage.values import (
-    GivenValue, GoldLabel, LabelCounts, LabelInput, LabelItem, MachineVerdict, QueueOrder, StoredLabel,
+    GivenValue,
+    GoldLabel,
+    LabelCounts,
+    LabelInput,
+    LabelItem,
+    MachineVerdict,
+    QueueOrder,
+    StoredLabel,
 )
 from trio_core.errors import InputError, StoreError, TrioscopeError
 from trio_core.values import Value

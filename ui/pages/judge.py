@@ -7,6 +7,7 @@ import gradio as gr
 from ui.context import UiContext
 from ui.pages.judge_data import data_section
 from ui.pages.judge_training import training_section
+from ui.pages.judge_ui import QUIET
 from ui.pages.judge_versions import versions_section
 from ui.theme import asset
 
@@ -17,8 +18,8 @@ def build(ctx: UiContext, demo: gr.Blocks) -> None:
     data = data_section(ctx)
     training = training_section(ctx, data.snapshot)
     versions = versions_section(ctx)
-    demo.load(data.refresh, outputs=data.outputs, show_progress="hidden", api_visibility="private")
-    demo.load(training.refresh, outputs=training.outputs, show_progress="hidden", api_visibility="private")
-    demo.load(versions.refresh, outputs=versions.outputs, show_progress="hidden", api_visibility="private")
+    demo.load(data.refresh, outputs=data.outputs, **QUIET)
+    demo.load(training.refresh, outputs=training.outputs, **QUIET)
+    demo.load(versions.refresh, outputs=versions.outputs, **QUIET)
     # A finished job has made a judge: the signature changes once, then the table below is read anew.
-    training.ended.change(versions.refresh, outputs=versions.outputs, show_progress="hidden", api_visibility="private")
+    training.ended.change(versions.refresh, outputs=versions.outputs, **QUIET)

@@ -16,6 +16,7 @@ from storage.values import LabelSource, Snapshot, SnapshotRequest, Split
 from trio_core.errors import InputError, TrioscopeError
 from ui.context import UiContext
 from ui.pages.demo_items import make_items
+from ui.pages.judge_ui import QUIET, html
 from ui.render import judge as parts
 
 FIELDS = {"held_out_fraction": "held-out share", "seed": "seed", "max_rows": "most training rows", "sources": "sources"}
@@ -34,16 +35,16 @@ def data_section(ctx: UiContext) -> DataSection:
     """Labels, then training sets."""
     counts = _labels(ctx)
     with gr.Column(elem_classes="jd-card"):
-        gr.HTML("<h2>2 · Training set</h2><p class=jd-soft>A frozen copy of the labels of this moment, split by question: no question stands on "
+        html("<h2>2 · Training set</h2><p class=jd-soft>A frozen copy of the labels of this moment, split by question: no question stands on "
                 "both sides, and a held-out question stays held out in later sets.</p>")
         with gr.Row():
             with gr.Column(scale=4, min_width=280):
                 form = _form()
                 make = gr.Button("Freeze a training set", variant="primary", elem_id="jd-freeze")
-                said = gr.HTML("")
+                said = html("")
             with gr.Column(scale=7, min_width=320):
                 snapshot = gr.Dropdown([], label="Snapshot", elem_id="jd-snapshot", interactive=True)
-                manifest = gr.HTML("")
+                manifest = html("")
                 with gr.Row():
                     train = gr.DownloadButton("Training rows (JSONL)", visible=False, size="sm", elem_id="jd-download-train")
                     held_out = gr.DownloadButton("Held-out rows (JSONL)", visible=False, size="sm")
@@ -65,18 +66,18 @@ def data_section(ctx: UiContext) -> DataSection:
         return [parts.counts_html(ctx.store.label_counts()), _choices(ctx, None)]
 
     make.click(freeze, form, [said, snapshot], api_visibility="private", trigger_mode="once")
-    snapshot.change(show, snapshot, shown, show_progress="hidden", api_visibility="private")
+    snapshot.change(show, snapshot, shown, **QUIET)
     return DataSection(snapshot, [counts, snapshot], refresh)
 
 
 def _labels(ctx: UiContext) -> gr.HTML:
     with gr.Column(elem_classes="jd-card"):
-        gr.HTML("<h2>1 · Labels</h2>")
-        counts = gr.HTML('<div class="jd-figures jd-wait"></div>')
+        html("<h2>1 · Labels</h2>")
+        counts = html('<div class="jd-figures jd-wait"></div>')
         with gr.Row():
             make = gr.Button("Make items from the demo questions", size="sm", elem_id="jd-make", scale=0, min_width=280)
             gr.Button("Label items", link="annotate", size="sm", scale=0, min_width=140)
-        said = gr.HTML("")
+        said = html("")
 
     def run(request: gr.Request) -> Iterator[list[Any]]:
         ctx.who(request)
@@ -97,7 +98,7 @@ def _form() -> list[Any]:
     with gr.Row():
         held = gr.Number(default.held_out_fraction, label="Held-out share", step=0.05, min_width=110)
         seed = gr.Number(default.seed, label="Seed", precision=0, min_width=90)
-        most = gr.Number(0, label="Most training rows", info="0 = all", precision=0, min_width=120)
+        most = gr.Number(0, label="Most rows (0 = all)", precision=0, min_width=130)
     sources = gr.CheckboxGroup([("human labels", "human"), ("gold labels", "gold")], value=["human", "gold"], label="Sources",
                                info="A human label wins over a gold one.")
     balance = gr.Checkbox(default.balance, label="Balance the classes of the training side")
@@ -106,9 +107,9 @@ def _form() -> list[Any]:
 
 def snapshot_request(held: float, seed: float, sources: list[str], balance: bool, most: float | None) -> SnapshotRequest:
     """The form as a request (an empty or zero `most` = all rows). Raises InputError that names the field."""
-    if not sources:
-        raise InputError("choose at least one source of labels: human or gold")
     known = [source for source in sources if source in get_args(LabelSource)]
+    if not known:
+        raise InputError("choose at least one source of labels: human or gold")
     try:
         return SnapshotRequest(held_out_fraction=held, seed=seed, sources=frozenset(known), balance=balance, max_rows=most or None)
     except ValidationError as error:

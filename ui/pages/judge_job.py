@@ -9,15 +9,15 @@ from typing import Any
 import gradio as gr
 import pandas as pd
 
-from trio_core.errors import InputError, TrioscopeError
 from training.values import JobView
+from trio_core.errors import InputError, TrioscopeError
 from ui.context import UiContext
+from ui.pages.judge_ui import QUIET, html
 from ui.render import judge as parts
 
 ACTIVE = ("queued", "running", "stopping")
 FAST_S, SLOW_S = 2.0, 10.0
 """How often the page asks while a job works, and otherwise (somebody else may start one)."""
-QUIET: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
 SHOWN_JOBS = 6
 
 
@@ -35,18 +35,18 @@ class JobPanel:
 
 def job_panel(ctx: UiContext) -> JobPanel:
     """The components of a job and their events."""
-    state = gr.HTML('<div class="jd-wait"></div>')
+    state = html('<div class="jd-wait"></div>')
     with gr.Row():
         abort = gr.Button("Abort", visible=False, variant="stop", size="sm", elem_id="jd-abort")
         resume = gr.Button("Resume", visible=False, size="sm", elem_id="jd-resume")
-    said = gr.HTML("")
+    said = html("")
     with gr.Row():
-        loss = gr.LinePlot(x="step", y="loss", title="Training loss", height=190, visible=False, min_width=240)
-        held = gr.LinePlot(x="step", y="value", color="figure", title="Held-out rows", height=190, visible=False, min_width=240,
+        loss = gr.LinePlot(x="step", y="loss", title="Training loss", height=210, visible=False, min_width=240)
+        held = gr.LinePlot(x="step", y="value", color="figure", title="Held-out rows", height=210, visible=False, min_width=240,
                            y_lim=[0, 1], color_map={"balanced accuracy": "#0072b2", "AUROC": "#d55e00"})
     with gr.Accordion("Log", open=False, visible=False) as folded:
-        log = gr.HTML("")
-    jobs = gr.HTML("")
+        log = html("")
+    jobs = html("")
     pinned, ended, drawn, timer = gr.State(None), gr.State(""), gr.State(""), gr.Timer(FAST_S)
     inputs = [pinned, drawn]
     outputs = [state, abort, resume, loss, held, folded, log, jobs, ended, drawn, timer]
@@ -86,10 +86,10 @@ def _chosen(ctx: UiContext, number: int | None) -> int | None:
 def _look(ctx: UiContext, number: int | None, seen: str) -> list[Any]:
     try:
         shown = _chosen(ctx, number)
-        jobs = parts.jobs_html(ctx.store.jobs(limit=SHOWN_JOBS), shown)
         if shown is None:
-            return _nothing("", jobs)
+            return _nothing("", parts.jobs_html([], None))
         view = ctx.training.job_view(shown)
+        jobs = parts.jobs_html(ctx.store.jobs(limit=SHOWN_JOBS), shown)
     except TrioscopeError as error:
         return _nothing(parts.note(f"Job {number} cannot be shown: {error}" if number else str(error), "bad"), "")
     active = view.job.state in ACTIVE

@@ -10,7 +10,8 @@ import gradio as gr
 
 from trio_core.errors import InputError, TrioscopeError
 from ui.context import UiContext
-from ui.pages.judge_job import QUIET, job_panel
+from ui.pages.judge_job import job_panel
+from ui.pages.judge_ui import QUIET, html
 from ui.render import judge as parts
 
 KEYS = ("epochs", "learning_rate", "max_rows", "lora_rank", "lora_layers")
@@ -30,15 +31,15 @@ class TrainingSection:
 def training_section(ctx: UiContext, snapshot: gr.Dropdown) -> TrainingSection:
     """Settings and plan on the left, the job on the right."""
     with gr.Column(elem_classes="jd-card"):
-        gr.HTML(INTRO)
+        html(INTRO)
         with gr.Row():
             with gr.Column(scale=5, min_width=300):
                 form = [snapshot, *_fields(ctx)]
-                plan = gr.HTML("")
+                plan = html("")
                 with gr.Accordion("Exact command", open=False):
                     command = gr.Code("", language="shell", interactive=False, show_label=False, wrap_lines=True, elem_id="jd-command")
                 start = gr.Button("Start training", variant="primary", interactive=False, elem_id="jd-start")
-                said = gr.HTML("")
+                said = html("")
             with gr.Column(scale=6, min_width=320):
                 job = job_panel(ctx)
     planned = [plan, command, start]
@@ -94,4 +95,6 @@ def _planned(ctx: UiContext, chosen: int | None, values: Sequence[float | None])
         plan = ctx.training.plan(_snapshot_id(chosen), _overrides(values))
     except TrioscopeError as error:
         return [parts.note(str(error), "bad"), gr.Code(""), gr.Button(interactive=False)]
-    return [parts.plan_html(plan), gr.Code(plan.command), gr.Button(interactive=not plan.problems)]
+    active = ctx.training.active_job()
+    busy = parts.note(f"Job {active.id} is {parts.STATES[active.state]}; another one can start when it has ended.") if active else ""
+    return [parts.plan_html(plan) + busy, gr.Code(plan.command), gr.Button(interactive=not plan.problems and active is None)]

@@ -11,7 +11,7 @@ import gradio as gr
 from storage.values import JudgeVersion
 from trio_core.errors import InputError, TrioscopeError
 from ui.context import UiContext
-from ui.pages.judge_job import QUIET
+from ui.pages.judge_ui import QUIET, html
 from ui.render import judge as parts
 from ui.render import judge_versions as versions
 
@@ -30,22 +30,22 @@ class VersionsSection:
 def versions_section(ctx: UiContext) -> VersionsSection:
     """The table, then one judge's details beside the way to make it live."""
     with gr.Column(elem_classes="jd-card"):
-        gr.HTML(INTRO)
-        table = gr.HTML('<div class="jd-wait"></div>')
+        html(INTRO)
+        table = html('<div class="jd-wait"></div>')
         with gr.Row():
             with gr.Column(scale=4, min_width=280):
                 judge = gr.Dropdown([], label="Judge", elem_id="jd-judge", interactive=True)
                 promote = gr.Button("Promote…", interactive=False, elem_id="jd-promote")
                 with gr.Column(visible=False, elem_classes="jd-confirm") as confirm:
-                    words = gr.HTML("")
+                    words = html("")
                     reason = gr.Textbox(label="Reason", lines=2, max_length=2000, elem_id="jd-reason")
                     with gr.Row():
                         yes = gr.Button("Make it live", variant="primary", size="sm", elem_id="jd-yes")
                         no = gr.Button("Cancel", size="sm")
-                said = gr.HTML("")
+                said = html("")
             with gr.Column(scale=7, min_width=320):
-                details = gr.HTML("")
-        history = gr.HTML("")
+                details = html("")
+        history = html("")
     outputs = [table, judge, history]
 
     def refresh() -> list[Any]:
