@@ -234,6 +234,8 @@ class OpenAIEngine:
         try:
             return await clock.wait(anext(chunks, None), begun=reply.begun)
         except EngineTimeout as error:
+            if not reply.begun:
+                raise
             raise CutShort(str(error), reply.raw) from error
         except CLIENT_ERRORS as error:
             raise translate(error, self.settings, self.address, reply.raw) from error

@@ -11,16 +11,15 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
-import trio_core
 from trio_core.engines.base import JudgeAdapter
 from trio_core.engines.client import OpenAIEngine
 from trio_core.engines.gate import Gate
 from trio_core.engines.llama_child import ADDRESS, KEY_VARIABLE, ChildConfig
 from trio_core.engines.model_file import MAGIC, find_model
-from trio_core.engines.process import ServerProcess
+from trio_core.engines.process import ServerProcess, child_environment
 from trio_core.engines.reply import ReplyReader
 from trio_core.engines.supervisor import Supervisor
-from trio_core.errors import EngineBroken, EngineError, EngineUnreachable
+from trio_core.errors import EngineBroken, EngineError, EngineTimeout, EngineUnreachable
 from trio_core.settings import Settings
 from trio_core.values import ChatCall
 
@@ -77,6 +76,8 @@ class EmbeddedEngine(OpenAIEngine):
                 async with aclosing(super().run(call, extra, reply)) as texts:
                     async for text in texts:
                         yield text
+            except EngineTimeout:
+                raise
             except (EngineBroken, EngineUnreachable) as error:
                 raise await self.supervisor.explained(error, process, reply.raw) from error
 
@@ -133,14 +134,8 @@ class EmbeddedEngine(OpenAIEngine):
             threads=given.threads, slots=given.slots, context_tokens=given.context_tokens,
             cache_ram_mib=given.cache_ram_mib, port=given.port)
         command = [sys.executable, "-m", "trio_core.engines.llama_child", config.model_dump_json()]
-        return await ServerProcess.spawn(command, self._environment(), announcement=ADDRESS,
+        return await ServerProcess.spawn(command, child_environment({KEY_VARIABLE: self._api_key}), announcement=ADDRESS,
                                          log_file=self._data_dir / "logs" / "llama.log")
-
-    def _environment(self) -> dict[str, str]:
-        # The child must find this package from any working folder.
-        home = str(Path(trio_core.__file__).parent.parent)
-        paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
-        return {**os.environ, KEY_VARIABLE: self._api_key, "PYTHONPATH": os.pathsep.join(paths)}
 
     async def _on_up(self, address: str) -> None:
         await super().close()

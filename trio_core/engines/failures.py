@@ -18,9 +18,10 @@ _TOO_LONG = re.compile(
     r"maximum context length|exceeds? the available context|maximum model length|exceed_context_size"
     r"|max_(?:completion_)?tokens must be at least 1, got -|exceeds model's maximum", re.IGNORECASE)
 _CONTEXT = re.compile(r"(?:maximum context length (?:is|of)|context size \(|maximum model length of|context length \()\D{0,3}(\d+)", re.I)
-_PROMPT = re.compile(
-    r"request \((\d+) tokens|(\d+) (?:tokens )?in the (?:messages|prompt)|(?:has|with) (\d+) input tokens"
-    r"|prompt \(length (\d+)|Input length \((\d+)|at least (\d+) input tokens|requested (\d+) tokens", re.I)
+_PROMPT = tuple(re.compile(pattern, re.I) for pattern in (
+    r"(\d+) (?:tokens )?in the (?:messages|prompt)", r"(?:has|with|at least) (\d+) input tokens", r"request \((\d+) tokens",
+    r"prompt \(length (\d+)", r"input length \((\d+)", r"requested (\d+) tokens"))
+"""The prompt's own size comes before sums of prompt and reply."""
 
 
 def refuses_system_role(error: openai.BadRequestError) -> bool:
@@ -68,8 +69,8 @@ def _of_status(error: openai.APIStatusError, settings: EngineSettings, address: 
 
 def _too_long(error: openai.APIStatusError) -> PromptTooLong:
     text = f"{error.message} {error.body}"
-    context, prompt = _CONTEXT.search(text), _PROMPT.search(text)
-    has = next((group for group in prompt.groups() if group), "?") if prompt else "?"
+    context = _CONTEXT.search(text)
+    has = next((found.group(1) for pattern in _PROMPT if (found := pattern.search(text))), "?")
     allowed = context.group(1) if context else "?"
     return PromptTooLong(f"the prompt is too long for the model: {has} tokens, the server takes {allowed} in all. Use fewer "
                          f"or shorter passages, or a server with a longer context. The server says: {_brief(_server_text(error))}")

@@ -7,7 +7,7 @@ import time
 from collections.abc import Awaitable
 from typing import TypeVar
 
-from trio_core.errors import EngineTimeout
+from trio_core.errors import EngineBroken, EngineTimeout
 from trio_core.settings import EngineSettings
 
 T = TypeVar("T")
@@ -19,12 +19,8 @@ _WHAT = {
 }
 
 
-class CutShort(EngineTimeout):
-    """A limit ran out in mid-reply; `partial` keeps the text that had arrived."""
-
-    def __init__(self, message: str, partial: str = "") -> None:
-        super().__init__(message)
-        self.partial = partial
+class CutShort(EngineTimeout, EngineBroken):
+    """A limit ran out in mid-reply: a timeout whose `partial` keeps the text that had arrived."""
 
 
 class CallClock:

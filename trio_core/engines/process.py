@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import subprocess
 from collections import deque
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+import trio_core
 
 LOG_LINES = 400
 LINE_LIMIT = 1 << 20
@@ -89,3 +92,10 @@ class ServerProcess:
         finally:
             if sink:
                 sink.close()
+
+
+def child_environment(extra: Mapping[str, str]) -> dict[str, str]:
+    """Our environment and `extra`, so that `python -m trio_core…` is found from any working folder."""
+    home = str(Path(trio_core.__file__).parent.parent)
+    paths = [home, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), **extra}

@@ -38,6 +38,8 @@ def _answer(text: str) -> Reply:
 
 
 def _plan(text: str) -> Reply:
+    if re.search(r"\benough\b", text, re.I) and _known(text) >= 2:
+        return Reply(text="ENOUGH")
     queries = _subqueries(text).text.splitlines()
     return Reply(text="\n".join(f"{aspect} -> {query}" for aspect, query in zip(_ASPECTS, queries, strict=True)))
 
@@ -49,8 +51,7 @@ def _directions(text: str) -> Reply:
 def _subqueries(text: str) -> Reply:
     # What is known so far goes into the queries, so that a later round does not repeat an earlier one.
     words = " ".join(_keywords(_question(text))[:4]) or "topic"
-    known = len(re.findall(r"(?m)^- ", text))
-    return Reply(text="\n".join(f"{words} {aspect} {known or ''}".strip() for aspect in _ASPECTS))
+    return Reply(text="\n".join(f"{words} {aspect} {_known(text) or ''}".strip() for aspect in _ASPECTS))
 
 
 def _refine(text: str) -> Reply:
@@ -73,6 +74,11 @@ def _keywords(question: str) -> list[str]:
 def _pool_size(text: str) -> int:
     """Number of queries in the pool, read from headings `Query n`."""
     return max((int(n) for n in re.findall(r"(?im)^\W*query\s+(\d{1,3})\b", text)), default=0)
+
+
+def _known(text: str) -> int:
+    """Facts in the knowledge so far: bullets before the instruction."""
+    return len(re.findall(r"(?m)^- ", re.split(r"(?m)^Instruction:", text)[0]))
 
 
 def _first_title(text: str) -> str:

@@ -31,6 +31,7 @@ class Supervisor:
         self._down_because = "the model server is not started"
         self._settled = asyncio.Event()
         self._settled.set()
+        self._stopping = False
         self._crashes: list[float] = []
         self._watchers: set[asyncio.Task[None]] = set()
 
@@ -52,9 +53,18 @@ class Supervisor:
     async def stop(self, reason: str) -> None:
         """Ends the server; calls from now on get `reason`."""
         process, self.process = self.process, None
-        self._down_because, self.status = reason, "stopped"
-        if process is not None:
-            await process.stop()
+        self._down_because = reason
+        # A restart under way is let finish, since half-started processes could not be found again; its server then
+        # ends here too.
+        self._stopping = True
+        try:
+            await self._settled.wait()
+            restarted, self.process = self.process, None
+            for running in filter(None, (process, restarted)):
+                await running.stop()
+        finally:
+            self._stopping = False
+            self.status = "stopped"
 
     async def available(self) -> ServerProcess:
         """The running process, after a restart if one is under way. Raises EngineUnreachable with the reason."""
@@ -96,6 +106,8 @@ class Supervisor:
             self._settled.set()
 
     async def _restart(self, process: ServerProcess) -> None:
+        if self._stopping:
+            return
         now = time.monotonic()
         self._crashes = [t for t in self._crashes if now - t < CRASH_WINDOW_S] + [now]
         what = f"The model server crashed ({_how(process)}: {process.last_words()})"
