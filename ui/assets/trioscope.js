@@ -158,7 +158,10 @@
     links(root);
   }
   const span = (s) => (s < 60 ? `${Math.max(0, s).toFixed(0)} s` : `${Math.floor(s / 60)} min ${String(Math.floor(s % 60)).padStart(2, "0")} s`);
-  const local = (root) => { for (const t of $$("time[datetime]", root)) if (!t.dataset.local) { t.dataset.local = 1; t.textContent = new Date(t.getAttribute("datetime")).toLocaleTimeString([], { hour12: false }); } };
+  const local = (root) => { for (const t of $$("time[datetime]", root)) if (!t.dataset.local) { t.dataset.local = 1; 
+    const at = new Date(t.getAttribute("datetime")), clock = at.toLocaleTimeString([], { hour12: false });
+    t.textContent = t.dataset.date ? `${at.toLocaleDateString("sv")} ${clock.slice(0, 5)}` : clock;
+   } };
   function address(url) {
     const to = new URL(url || location.pathname, new URL("./", location.href)), theme = new URLSearchParams(location.search).get("__theme");
     if (!url) return;

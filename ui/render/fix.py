@@ -19,7 +19,7 @@ def fix_html(run_id: str, number: int, labels: Sequence[StoredLabel], local: str
     )
     return (
         f'{told}<details class="fix" data-k="fix"><summary class="btn">{"Change…" if labels else "Correct…"}</summary>'
-        '<div class="form"><span class="hid">Do the chunks so far hold enough to answer correctly?</span>'
+        '<div class="fixform"><span class="hid">Do the chunks so far hold enough to answer correctly?</span>'
         f'<span class="row">{buttons}</span><input type="text" maxlength="2000" placeholder="note (optional)" aria-label="Note"></div></details>'
     )
 

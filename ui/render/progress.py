@@ -31,14 +31,14 @@ def step_words(trace: Trace, live: LiveText | None) -> str:
         return "waiting for the model"
     if not trace.rounds or trace.rounds[-1].complete:
         return "preparing the next step" if trace.answer is None else "finishing"
-    last = trace.rounds[-1]
+    last, roles = trace.rounds[-1], trace.started.models
     if last.sub_queries is None:
-        return "preparing the next query"
+        return next((STEPS[r] for r in ("query", "plan") if r in roles), "preparing the next query")
     if not last.retrieved:
         return f"searching for {plural(len(last.sub_queries.queries), 'query', 'queries')}"
-    if last.verdict is None and "judge" in trace.started.models:
+    if last.verdict is None and "judge" in roles and "refine" not in [c.role for c in last.calls]:
         return STEPS["judge"]
-    return "finishing the round"
+    return STEPS["refine"] if "refine" in roles and last.knowledge is None else "finishing the round"
 
 
 def rows_html(number: int, rounds: Sequence[tuple[str, Round | None]]) -> str:

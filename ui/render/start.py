@@ -10,7 +10,7 @@ from trio_core.runs import RunInfo
 from ui.render.base import esc, plural, seconds
 
 KINDS = {
-    "bridge": "two steps", "comparison": "comparison", "compositional": "chain of steps", "yes_no": "yes or no", "intersection": "two conditions",
+    "bridge": "two steps", "comparison": "comparison", "compositional": "chain of steps", "bridge_comparison": "two steps, then a comparison", "multi_hop": "three steps or more", "yes_no": "yes or no", "intersection": "two conditions",
     "numeric": "number", "unanswerable": "no answer in the corpus",
 }
 
