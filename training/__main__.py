@@ -21,10 +21,10 @@ import yaml
 
 from storage.store import open_store
 from storage.values import JobState, SnapshotRequest
-from trio_core.cli.common import add_settings_flags, settings_from_args
-from trio_core.errors import SettingsError, TrioscopeError
 from training.service import TrainingService
 from training.values import JobView, TrainingPlan
+from trio_core.cli.common import add_settings_flags, settings_from_args
+from trio_core.errors import SettingsError, TrioscopeError
 
 WAIT_S = 2.0
 GOING_ON: frozenset[JobState] = frozenset({"queued", "running", "stopping"})

@@ -7,6 +7,8 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 
 from storage.store import Store
+from training.gold import FIRST_K, estimated_tokens, gold_items, queries_of
+from training.values import DemoItemCounts
 from trio_core.demo import questions
 from trio_core.methods.base import check_settings
 from trio_core.methods.trio import TrioSettings
@@ -15,8 +17,6 @@ from trio_core.retrieval.base import SearchResult
 from trio_core.retrieval.build import build_retriever
 from trio_core.settings import Settings
 from trio_core.workbench import Workbench
-from training.gold import FIRST_K, estimated_tokens, gold_items, queries_of
-from training.values import DemoItemCounts
 
 SOURCE = "gold-demo"
 DATASET = "demo"

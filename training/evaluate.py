@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from training.lower_layers import LowerLayers
 from training.rows import TrainingRow
 from training.tokens import label_ids, prompt_ids
 
@@ -19,29 +20,30 @@ OnRow = Callable[[int, int, float], None]
 """Called after each row with rows done, rows in all and seconds left (estimated)."""
 
 
-def p_sufficient(model: Any, tokenizer: Any, messages: Any) -> float:
+def p_sufficient(model: Any, tokenizer: Any, row: TrainingRow, lower: LowerLayers) -> float:
     """P(sufficient) of one prompt: the share of the label `Sufficient Information` among both by their first tokens."""
     import torch
 
-    ids = torch.tensor([prompt_ids(tokenizer, messages)], device=model.device)
-    first = label_ids(tokenizer, messages)
+    ids = torch.tensor([prompt_ids(tokenizer, row.messages)], device=model.device)
+    first = label_ids(tokenizer, row.messages)
     plain = model.get_base_model() if hasattr(model, "get_base_model") else model
     with torch.inference_mode():
-        hidden = plain.base_model(input_ids=ids, use_cache=False).last_hidden_state[0, -1].float()
+        hidden = lower.last_hidden(plain.base_model, row.item_id, ids)[0, -1].float()
         z = plain.get_output_embeddings().weight[[first.sufficient, first.insufficient]].float() @ hidden
     return float(torch.sigmoid(z[0] - z[1]))
 
 
-def judge_rows(model: Any, tokenizer: Any, rows: Sequence[TrainingRow], cache: Path, on_row: OnRow) -> dict[int, float]:
+def judge_rows(model: Any, tokenizer: Any, rows: Sequence[TrainingRow], cache: Path, on_row: OnRow,
+               lower: LowerLayers | None = None) -> dict[int, float]:
     """item id -> P(sufficient). Each value is appended to `cache` at once, so that a stopped evaluation goes on there."""
-    known = read_cache(cache)
+    known, lower = read_cache(cache), lower or LowerLayers(0)
     waiting = [row for row in rows if row.item_id not in known]
     began, was_training = time.monotonic(), model.training
     model.eval()
     try:
         with cache.open("a", encoding="utf-8") as file:
             for number, row in enumerate(waiting, 1):
-                known[row.item_id] = p_sufficient(model, tokenizer, row.messages)
+                known[row.item_id] = p_sufficient(model, tokenizer, row, lower)
                 file.write(json.dumps([row.item_id, known[row.item_id]]) + "\n")
                 file.flush()
                 left = (time.monotonic() - began) / number * (len(waiting) - number)

@@ -17,12 +17,12 @@ from pathlib import Path
 from storage.jobs import ACTIVE
 from storage.store import Store
 from storage.values import Job, JobProgress, JudgeVersion
-from trio_core.errors import StoreError, TrainingError
-from trio_core.settings import PROJECT_ROOT
 from training import process
 from training.progress import read_progress
 from training.rows import TrainingRow, write_rows
 from training.sft import RESULT, SftConfig, SftResult
+from trio_core.errors import StoreError, TrainingError
+from trio_core.settings import PROJECT_ROOT
 
 KIND = "sft"
 INTERRUPTED = "interrupted: can be resumed"

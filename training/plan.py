@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from trio_core.errors import SettingsError, TrainingError
-from trio_core.settings import Settings, explain
 from training.base_model import base_name, load_tokenizer, ready_base
 from training.rows import Selection, TrainingRow, class_counts, select, token_counts
 from training.tokens import row_tokens
 from training.values import JobSettings, TrainingPlan
+from trio_core.errors import SettingsError, TrainingError
+from trio_core.settings import Settings, explain
 
 # Measured on two AMD EPYC cores with the 1.5B model in bfloat16, LoRA on the last 10 of 28 layers (MEASURED.md section 8).
 TRAIN_S_PER_TOKEN = 0.013

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 from storage.store import Store
 from storage.values import BinaryLabel, Split
+from training.values import DroppedRow, JobSettings
 from trio_core.errors import TrainingError
 from trio_core.values import LABEL_TEXT, Message, Value
-from training.values import DroppedRow, JobSettings
 
 LABELS: tuple[BinaryLabel, ...] = ("sufficient", "insufficient")
 

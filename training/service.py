@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from storage.store import Store
 from storage.values import Job, JudgeVersion
-from trio_core.errors import TrainingError
-from trio_core.settings import Settings
 from training.jobs import Jobs, command_line
 from training.plan import draft
 from training.progress import read_progress
 from training.rows import snapshot_rows
 from training.sft import SftConfig
 from training.values import DemoItemCounts, JobView, TrainingPlan
+from trio_core.errors import TrainingError
+from trio_core.settings import Settings
 
 if TYPE_CHECKING:
     from trio_core.workbench import Workbench

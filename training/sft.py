@@ -20,14 +20,15 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
 
-from trio_core.errors import TrioscopeError
-from trio_core.settings import EmbeddedSettings
-from trio_core.values import Value
 from training import metrics
 from training.base_model import ensure_base, load_model, load_tokenizer, pick_device
+from training.lower_layers import LowerLayers
 from training.progress import ProgressLog
 from training.rows import TrainingRow, balanced_sample, data_hash, read_rows
 from training.values import Evaluation, JobSettings
+from trio_core.errors import TrioscopeError
+from trio_core.settings import EmbeddedSettings
+from trio_core.values import Value
 
 RESULT = "result.json"
 LIBRARIES = ("torch", "transformers", "trl", "peft", "accelerate", "datasets")
@@ -80,12 +81,14 @@ def main(config: SftConfig, folder: Path) -> SftResult:
     tokenizer = load_tokenizer(base)
     model = t.with_adapter(load_model(base, device), settings)
     rows = [*tuning, *held_out]
+    first_adapted = max(0, model.config.num_hidden_layers - settings.lora_layers)
+    lower = LowerLayers(first_adapted if device == "cpu" else 0)  # a GPU computes faster than it copies
     try:
         with model.disable_adapter():
-            before = _judge("before", model, tokenizer, rows, folder, log, stop)
+            before = _judge("before", model, tokenizer, rows, lower, folder, log, stop)
         log.held_out(0, metrics.scores([r.label for r in held_out], [before[r.item_id] for r in held_out], 0.5))
         step = _train(t, model, tokenizer, train, settings, folder, device, log, stop)
-        after = _judge("after", model, tokenizer, rows, folder, log, stop)
+        after = _judge("after", model, tokenizer, rows, lower, folder, log, stop)
     except Stopped:
         return SftResult(state="stopped", data_hash=data_hash(train))
     evaluation = _evaluate(held_out, tuning, before, after, max(config.held_out_rows, len(held_out)))
@@ -97,7 +100,8 @@ def main(config: SftConfig, folder: Path) -> SftResult:
 
 
 def _judge(
-    stage: Literal["before", "after"], model: Any, tokenizer: Any, rows: list[TrainingRow], folder: Path, log: ProgressLog, stop: Any
+    stage: Literal["before", "after"], model: Any, tokenizer: Any, rows: list[TrainingRow], lower: LowerLayers, folder: Path,
+    log: ProgressLog, stop: Any,
 ) -> dict[int, float]:
     from training.evaluate import judge_rows
 
@@ -107,7 +111,7 @@ def _judge(
             raise Stopped
 
     logger.info("judging %d rows %s training", len(rows), stage)
-    return judge_rows(model, tokenizer, rows, folder / f"p_{stage}.jsonl", on_row)
+    return judge_rows(model, tokenizer, rows, folder / f"p_{stage}.jsonl", on_row, lower)
 
 
 def _train(

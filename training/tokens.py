@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from training.rows import TrainingRow
 from trio_core.errors import TrainingError
 from trio_core.values import LABEL_TEXT, Message
-from training.rows import TrainingRow
 
 IGNORED = -100
 """Label of a token that the loss does not see."""

@@ -13,11 +13,11 @@ from peft import LoraConfig, get_peft_model
 from transformers import TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
-from trio_core.errors import TrainingError
 from training.progress import ProgressLog
 from training.rows import TrainingRow
 from training.tokens import IGNORED, check_batch
 from training.values import JobSettings
+from trio_core.errors import TrainingError
 
 MODULES = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
 

@@ -9,10 +9,10 @@ import pytest
 from storage.store import Store, open_store
 from storage.values import SnapshotRequest
 from tests.training.tiny_model import make_tiny_model
+from training.rows import TrainingRow
 from trio_core.prompting import load_prompts
 from trio_core.settings import Settings, TrainingSettings
 from trio_core.values import Hit, JudgeItem, Passage, PoolEntry
-from training.rows import TrainingRow
 
 
 @pytest.fixture(scope="session")

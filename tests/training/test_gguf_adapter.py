@@ -10,8 +10,8 @@ import torch
 from gguf import GGUFReader
 from safetensors.torch import save_file
 
-from trio_core.errors import TrainingError
 from training.gguf_adapter import write_gguf_adapter
+from trio_core.errors import TrainingError
 
 CONFIG = {"peft_type": "LORA", "lora_alpha": 32, "r": 2, "use_rslora": False, "modules_to_save": None}
 KEY = "base_model.model.model.layers.1.{}.lora_{}.weight"

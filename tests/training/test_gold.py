@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 
+from training.demo_items import store_demo_items
+from training.gold import gold_items, queries_of
 from trio_core.demo import DemoQuestion, Hop, questions
 from trio_core.pool import pool_text
 from trio_core.prompting import load_prompts
 from trio_core.retrieval.base import SearchResult
 from trio_core.settings import Settings
 from trio_core.values import Hit, Passage
-from training.demo_items import store_demo_items
-from training.gold import gold_items, queries_of
 
 PROMPT = load_prompts("trio")["judge"]
 QUESTION = DemoQuestion(

@@ -11,10 +11,10 @@ import pytest
 
 from storage.values import Job
 from tests.training.conftest import settings_for
-from trio_core.errors import EngineError, SettingsError, TrainingError
-from trio_core.values import Completion, VerdictReading
 from training.jobs import INTERRUPTED
 from training.service import TrainingService
+from trio_core.errors import EngineError, SettingsError, TrainingError
+from trio_core.values import Completion, VerdictReading
 
 
 class FakeWorkbench:

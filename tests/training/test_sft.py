@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from tests.training.conftest import rows, settings_for
 from training.base_model import load_model, load_tokenizer
 from training.evaluate import judge_rows, p_sufficient
+from training.lower_layers import LowerLayers
 from training.progress import read_progress
 from training.rows import write_rows
 from training.sft import SftConfig, SftResult, main, run
@@ -65,9 +66,9 @@ def test_the_base_stays_as_it_was_and_the_adapter_reproduces_p(tiny, job, result
     tokenizer, (first, *_) = load_tokenizer(str(tiny)), rows(4, "held_out", first=10)
     model = PeftModel.from_pretrained(load_model(str(tiny), "cpu"), str(job[0] / "adapter")).eval()
     scored = result.evaluation.items[0]
-    assert p_sufficient(model, tokenizer, first.messages) == pytest.approx(scored.p_after, abs=1e-4)
+    assert p_sufficient(model, tokenizer, first, LowerLayers(0)) == pytest.approx(scored.p_after, abs=1e-4)
     with model.disable_adapter():
-        assert p_sufficient(model, tokenizer, first.messages) == pytest.approx(scored.p_before, abs=1e-4)
+        assert p_sufficient(model, tokenizer, first, LowerLayers(0)) == pytest.approx(scored.p_before, abs=1e-4)
     assert scored.p_before != scored.p_after
 
 
@@ -77,6 +78,15 @@ def test_a_stopped_evaluation_goes_on_where_it_was(tiny, tmp_path) -> None:
     found = judge_rows(load_model(str(tiny), "cpu"), load_tokenizer(str(tiny)), rows(2), tmp_path / "p.jsonl",
                        lambda done, of, left: seen.append((done, of)))
     assert found[0] == 0.25 and seen == [(2, 2)]
+
+
+def test_kept_lower_layers_give_the_same_p(tiny) -> None:
+    model, tokenizer, (given,) = load_model(str(tiny), "cpu"), load_tokenizer(str(tiny)), rows(1)
+    whole, lower = p_sufficient(model, tokenizer, given, LowerLayers(0)), LowerLayers(1)
+    assert p_sufficient(model, tokenizer, given, lower) == p_sufficient(model, tokenizer, given, lower) == whole
+    below = model.model.layers[0]
+    below.forward = None  # the second pass must not need it
+    assert p_sufficient(model, tokenizer, given, lower) == whole and len(model.model.layers) == 2
 
 
 def test_a_failure_is_a_result_too(job, tmp_path) -> None:

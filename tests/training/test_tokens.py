@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.training.conftest import row
-from trio_core.errors import TrainingError
 from training.base_model import load_tokenizer
 from training.tokens import IGNORED, check_batch, full_ids, label_ids, prompt_ids
+from trio_core.errors import TrainingError
 
 
 class Ids(list):
