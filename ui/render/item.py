@@ -121,4 +121,4 @@ def _percent(share: float) -> str:
 def _source(source: ItemSource) -> str:
     if source.run_id is None:
         return esc(source.source)
-    return (f'<a href="explore?run={quote(source.run_id)}">{esc(source.method or "run")}, round {source.round}</a>')
+    return (f'<a href="./?run={quote(source.run_id)}">{esc(source.method or "run")}, round {source.round}</a>')
