@@ -9,7 +9,6 @@ import sqlite3
 import threading
 import time
 from collections.abc import Callable
-from contextlib import nullcontext
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar
@@ -38,8 +37,9 @@ class Database:
         self.url = _parse(url)
         self.name = self.url.database or "" if self.is_sqlite else self.url.render_as_string(hide_password=True)
         self.clock = clock
-        # SQLite has one writer at a time. Waiting in line here is fair; its own busy loop starves some waiters.
-        self._line = threading.Lock() if self.is_sqlite else nullcontext()
+        # The database lets one writer work at a time. Waiting in line here is fair and holds no connection; SQLite's own
+        # busy loop starves some waiters.
+        self._line = threading.Lock()
         self._engine = self._open()
         self._writer = self._engine.execution_options(**{dialect.IMMEDIATE: True})
 

@@ -6,13 +6,13 @@ import sqlite3
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.pool import NullPool
 
 BUSY_MS = 10_000
 IMMEDIATE = "trioscope_immediate"
-_MIGRATION_LOCK = 7_410_331
+_WRITE_LOCK = 7_410_331
 _READABLE = {
     "readonly": "it is read-only for this user; change the rights of the file and of its folder, or set another data folder",
     "unable to open": "it cannot be opened or made; check that the folder exists and that this user may write there",
@@ -26,11 +26,23 @@ _READABLE = {
 
 def make_engine(url: URL, migrating: bool = False) -> Engine:
     """An engine with our settings on every connection. A migrating one leaves SQLite's foreign keys off."""
-    if url.get_backend_name() != "sqlite":
-        return create_engine(url, pool_pre_ping=True, **({"poolclass": NullPool} if migrating else {}))
     pool: dict[str, Any] = {"poolclass": NullPool} if migrating else {"pool_size": 10, "max_overflow": 30}
-    engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY_MS / 1000}, **pool)
+    if url.get_backend_name() == "sqlite":
+        engine = create_engine(url, connect_args={"check_same_thread": False, "timeout": BUSY_MS / 1000}, **pool)
+        _prepare_sqlite(engine, migrating)
+        return engine
+    engine = create_engine(url, pool_pre_ping=True, **pool)
 
+    @event.listens_for(engine, "begin")
+    def on_begin(connection: Connection) -> None:
+        # The same promise as SQLite's: one writer at a time, so that what a transaction has checked stays true.
+        if migrating or connection.get_execution_options().get(IMMEDIATE):
+            connection.exec_driver_sql(f"SELECT pg_advisory_xact_lock({_WRITE_LOCK})")
+
+    return engine
+
+
+def _prepare_sqlite(engine: Engine, migrating: bool) -> None:
     @event.listens_for(engine, "connect")
     def on_connect(connection: sqlite3.Connection, record: Any) -> None:
         connection.isolation_level = None  # the driver's own BEGIN comes too late and is never IMMEDIATE
@@ -46,18 +58,10 @@ def make_engine(url: URL, migrating: bool = False) -> Engine:
         immediate = migrating or connection.get_execution_options().get(IMMEDIATE)
         connection.exec_driver_sql("BEGIN IMMEDIATE" if immediate else "BEGIN")
 
-    return engine
-
 
 def insert_for(connection: Connection) -> Any:
     """The dialect's INSERT construct with `on_conflict_do_…` (same API in both)."""
     return sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
-
-
-def lock_migrations(connection: Connection) -> None:
-    """Makes a second app that opens the same store wait; SQLite's immediate transaction does so by itself."""
-    if connection.dialect.name == "postgresql":
-        connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _MIGRATION_LOCK})
 
 
 def broken_references(connection: Connection) -> list[str]:

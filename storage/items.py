@@ -95,12 +95,12 @@ def _source_key(where: ItemSource) -> str:
     return json.dumps([where.source, where.method, where.dataset, where.question_id, where.round], ensure_ascii=False)
 
 
-def require_item(session: Session, item_id: int) -> ItemRow:
-    """The item's row, locked against other writers (PostgreSQL; SQLite has one writer anyway)."""
-    row = session.get(ItemRow, item_id, with_for_update=True)
-    if row is None:
+def require_item(session: Session, item_id: int) -> str:
+    """The item's question (its pool is large and not read here). Raises StoreError when there is no such item."""
+    question = session.scalar(select(ItemRow.question).where(ItemRow.id == item_id))
+    if question is None:
         raise StoreError(f"label item {item_id} does not exist in this store")
-    return row
+    return question
 
 
 def judge_item(row: ItemRow) -> JudgeItem:

@@ -104,7 +104,7 @@ def _refuse_second(session: Session, kind: str) -> None:
 
 
 def _require(session: Session, job_id: int) -> JobRow:
-    row = session.get(JobRow, job_id, with_for_update=True)
+    row = session.get(JobRow, job_id)
     if row is None:
         raise StoreError(f"job {job_id} does not exist in this store")
     return row

@@ -59,7 +59,7 @@ class Judges(Database):
     @writes
     def promote(self, session: Session, name: str, by: str, reason: str = "") -> JudgeVersion:
         """Makes a judge live and retires the one that was, in one transaction. An older one may come back (rollback)."""
-        old = session.scalars(select(JudgeRow).where(JudgeRow.state == "live").with_for_update()).one()
+        old = session.scalars(select(JudgeRow).where(JudgeRow.state == "live")).one()
         new = _require(session, name)
         if new.name == old.name:
             raise StoreError(f"judge {name} is live already")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 
-from sqlalchemy import Select, select
+from sqlalchemy import Select, delete, select
 from sqlalchemy.orm import Session
 
 from storage.database import Database, reads, writes
@@ -31,26 +31,24 @@ class Labels(Database):
         StoreError (no such item).
         """
         _check(label)
-        item = require_item(session, label.item_id)
+        question = require_item(session, label.item_id)
         known = session.scalar(select(LabelRow).where(LabelRow.client_uuid == label.client_uuid))
         if known is not None:
-            return _same_form(known, label, item)
-        before = session.scalar(current_rows().where(LabelRow.item_id == item.id, LabelRow.annotator == label.annotator))
-        _check_expected(label, before, item)
+            return _same_form(known, label, question)
+        before = session.scalar(current_rows().where(LabelRow.item_id == label.item_id, LabelRow.annotator == label.annotator))
+        _check_expected(label, before, question)
         row = LabelRow(**label.model_dump(exclude={"expected", "milliseconds"}), supersedes=before.id if before else None,
                        milliseconds=min(label.milliseconds, MAX_MILLISECONDS), created=self.clock())
         session.add(row)
         session.flush()
-        claim = session.get(ClaimRow, item.id)
-        if claim is not None and claim.annotator == label.annotator:
-            session.delete(claim)
-        return stored(row, item.question)
+        session.execute(delete(ClaimRow).where(ClaimRow.item_id == label.item_id, ClaimRow.annotator == label.annotator))
+        return stored(row, question)
 
     @writes
     def undo(self, session: Session, annotator: str) -> StoredLabel | None:
         """Withdraws the annotator's latest label (an event of its own, nothing is deleted); None if there is none."""
         last = session.scalar(current_rows().where(LabelRow.annotator == annotator, LabelRow.value != "withdrawn")
-                              .order_by(LabelRow.id.desc()).limit(1).with_for_update())
+                              .order_by(LabelRow.id.desc()).limit(1))
         if last is None:
             return None
         row = LabelRow(item_id=last.item_id, annotator=annotator, value="withdrawn", reason="", note="", blind=last.blind,
@@ -58,7 +56,7 @@ class Labels(Database):
                        created=self.clock())
         session.add(row)
         session.flush()
-        return stored(row, session.get_one(ItemRow, row.item_id).question)
+        return stored(row, require_item(session, row.item_id))
 
     @reads
     def current_labels(self, session: Session, item_id: int) -> list[StoredLabel]:
@@ -114,20 +112,20 @@ def _check(label: LabelInput) -> None:
         raise InputError("the label has no usable form id (client_uuid); reload the page")
 
 
-def _same_form(known: LabelRow, label: LabelInput, item: ItemRow) -> StoredLabel:
+def _same_form(known: LabelRow, label: LabelInput, question: str) -> StoredLabel:
     if (known.item_id, known.annotator) != (label.item_id, label.annotator):
         raise StoreError(f"form {label.client_uuid} was used for item {known.item_id} by {known.annotator!r} already; "
                          "reload the page, nothing was saved")
-    return stored(known, item.question)
+    return stored(known, question)
 
 
-def _check_expected(label: LabelInput, before: LabelRow | None, item: ItemRow) -> None:
+def _check_expected(label: LabelInput, before: LabelRow | None, question: str) -> None:
     """Two tabs of one person: the second must not wipe what the first has saved without showing it."""
     if label.expected is None or label.expected == (before.id if before else 0):
         return
     if before is None or before.value == "withdrawn":
         if label.expected == 0:
             return
-        raise LabelConflict(f"your label of item {item.id} was withdrawn in the meantime; {label.value!r} was not saved", None)
-    raise LabelConflict(f"item {item.id} has your label {before.value!r} from another window in the meantime; "
-                        f"{label.value!r} was not saved", stored(before, item.question))
+        raise LabelConflict(f"your label of item {label.item_id} was withdrawn in the meantime; {label.value!r} was not saved", None)
+    raise LabelConflict(f"item {label.item_id} has your label {before.value!r} from another window in the meantime; "
+                        f"{label.value!r} was not saved", stored(before, question))

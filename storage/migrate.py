@@ -29,7 +29,6 @@ def migrate(url: URL, name: str, revision: str = "head") -> None:
     engine = dialect.make_engine(url, migrating=True)
     try:
         with engine.begin() as connection:
-            dialect.lock_migrations(connection)
             current = _current_revision(connection, name)
             _move(connection, current, revision)
             broken = dialect.broken_references(connection)

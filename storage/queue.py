@@ -17,7 +17,6 @@ from storage.tables import ClaimRow, GoldRow, ItemRow, LabelRow, VerdictRow
 from storage.values import LabelCounts, LabelItem, QueueOrder
 
 CLAIM = timedelta(minutes=5)
-_TRIES = 5
 
 
 class Queue(Database):
@@ -37,14 +36,8 @@ class Queue(Database):
             index_elements=["item_id"], where=free,
             set_={"annotator": insert.excluded.annotator, "expires": insert.excluded.expires},
         ).returning(ClaimRow.item_id)
-        # A second round is only needed where two writers chose the same item at once (PostgreSQL).
-        for _ in range(_TRIES):
-            item_id = session.scalar(taken, execution_options={"populate_existing": True})
-            if item_id is not None:
-                return load_item(session, session.get(ItemRow, item_id))
-            if session.scalar(wanted) is None:
-                return None
-        return None
+        item_id = session.scalar(taken)
+        return None if item_id is None else load_item(session, session.get(ItemRow, item_id))
 
     @reads
     def label_counts(self, session: Session, annotator: str = "") -> LabelCounts:

@@ -67,7 +67,7 @@ class RunRecorder(Database):
         """Ends runs that nobody works on any more, with an event that says so; returns their ids."""
         limit = self.clock() - timedelta(seconds=older_than_s)
         stale = session.scalars(select(RunRow.id).where(RunRow.status.not_in(ENDED), RunRow.heartbeat < limit)
-                                .order_by(RunRow.created).with_for_update()).all()
+                                .order_by(RunRow.created)).all()
         for run_id in stale:
             self._append(session, run_id, _interruption(session, run_id))
         return list(stale)
@@ -75,7 +75,7 @@ class RunRecorder(Database):
     @writes
     def reopen_run(self, session: Session, run_id: str) -> None:
         """Puts a run that was stopped, interrupted or failed in line again. Its events stay; later ones go on from there."""
-        run = session.get(RunRow, run_id, with_for_update=True)
+        run = session.get(RunRow, run_id)
         if run is None:
             raise StoreError(f"run {run_id!r} does not exist in this store")
         if run.status not in ENDED - {"finished"}:
@@ -125,7 +125,7 @@ class RunRecorder(Database):
             self._end(session, run_id, event)
 
     def _touch(self, session: Session, run_id: str, **changes: Any) -> None:
-        """One statement checks that the run is going on, locks its row and notes a sign of life."""
+        """One statement checks that the run is going on and notes a sign of life."""
         result = session.execute(update(RunRow).where(RunRow.id == run_id, RunRow.status.not_in(ENDED))
                                  .values(heartbeat=self.clock(), **changes))
         if cast("CursorResult[Any]", result).rowcount == 0:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -33,8 +34,20 @@ def url(tmp_path: Path) -> Iterator[str]:
     admin.dispose()
 
 
+@pytest.fixture(scope="session")
+def empty_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated SQLite store, to be copied: migrating for every test would take most of the tests' time."""
+    file = tmp_path_factory.mktemp("empty") / "trioscope.db"
+    open_store(f"sqlite:///{file}").close()
+    return file
+
+
 @pytest.fixture
-def store(url: str, clock: Clock) -> Iterator[Store]:
+def store(url: str, clock: Clock, empty_store: Path) -> Iterator[Store]:
+    if not SERVER:
+        target = Path(str(make_url(url).database))
+        target.parent.mkdir()
+        shutil.copy(empty_store, target)
     opened = open_store(url, clock)
     yield opened
     opened.close()
