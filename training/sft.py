@@ -81,8 +81,7 @@ def main(config: SftConfig, folder: Path) -> SftResult:
     tokenizer = load_tokenizer(base)
     model = t.with_adapter(load_model(base, device), settings)
     rows = [*tuning, *held_out]
-    first_adapted = max(0, model.config.num_hidden_layers - settings.lora_layers)
-    lower = LowerLayers(first_adapted if device == "cpu" else 0)  # a GPU computes faster than it copies
+    lower = LowerLayers(t.first_adapted(model, settings) if device == "cpu" else 0)  # a GPU computes faster than it copies
     try:
         with model.disable_adapter():
             before = _judge("before", model, tokenizer, rows, lower, folder, log, stop)

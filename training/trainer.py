@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import time
 from pathlib import Path
@@ -13,6 +14,7 @@ from peft import LoraConfig, get_peft_model
 from transformers import TrainerCallback
 from trl import SFTConfig, SFTTrainer
 
+from training.lower_layers import LowerLayers
 from training.progress import ProgressLog
 from training.rows import TrainingRow
 from training.tokens import IGNORED, check_batch
@@ -33,10 +35,14 @@ class StopRequest:
         signal.signal(signal.SIGTERM, lambda *_: setattr(self, "wanted", True))
 
 
+def first_adapted(model: Any, settings: JobSettings) -> int:
+    """Number of the first layer with an adapter."""
+    return max(0, model.config.num_hidden_layers - settings.lora_layers)
+
+
 def with_adapter(model: Any, settings: JobSettings) -> Any:
     """The frozen model with a float32 LoRA on all linear modules of its last layers."""
-    layers = model.config.num_hidden_layers
-    chosen = list(range(max(0, layers - settings.lora_layers), layers))
+    chosen = list(range(first_adapted(model, settings), model.config.num_hidden_layers))
     config = LoraConfig(r=settings.lora_rank, lora_alpha=settings.lora_alpha, lora_dropout=0.0, target_modules=MODULES,
                         layers_to_transform=chosen, task_type="CAUSAL_LM")
     torch.manual_seed(settings.seed)
@@ -50,20 +56,30 @@ def with_adapter(model: Any, settings: JobSettings) -> Any:
 class JudgeTrainer(SFTTrainer):
     """SFT whose loss projects only the completion's positions to the vocabulary.
 
-    On a CPU TRL's own loss projects every position (152,000 logits each, forward and backward), of which a judge's row needs four.
+    On a CPU TRL's own loss projects every position (152,000 logits each, forward and backward), of which a judge's row needs
+    four. `lower` keeps what lies below the adapter from the first epoch on; it needs batches of one row (no padding).
     """
+
+    lower = LowerLayers(0)
 
     def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
         """Mean negative log-likelihood of the completion tokens, computed in float32."""
         targets = inputs["labels"][:, 1:]
         used = (targets != IGNORED).any(dim=0).nonzero().squeeze(1)
-        outputs = model(input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], use_cache=False, logits_to_keep=used)
-        wanted = targets[:, used]
+        wanted, logits = targets[:, used], self._logits(model, inputs, used)
         total = torch.nn.functional.cross_entropy(
-            outputs.logits.float().flatten(0, 1), wanted.flatten(), ignore_index=IGNORED, reduction="sum")
+            logits.float().flatten(0, 1), wanted.flatten(), ignore_index=IGNORED, reduction="sum")
         items = (wanted != IGNORED).sum() if num_items_in_batch is None else torch.as_tensor(num_items_in_batch)
         loss = total / items.clamp(min=1)
-        return (loss, outputs) if return_outputs else loss
+        return (loss, {"logits": logits}) if return_outputs else loss
+
+    def _logits(self, model: Any, inputs: Any, used: Any) -> Any:
+        ids = inputs["input_ids"]
+        if len(ids) > 1:
+            return model(input_ids=ids, attention_mask=inputs["attention_mask"], use_cache=False, logits_to_keep=used).logits
+        plain = model.get_base_model()
+        hidden = self.lower.last_hidden(plain.base_model, hash(tuple(ids[0].tolist())), ids)
+        return plain.get_output_embeddings()(hidden[:, used])
 
 
 class Report(TrainerCallback):  # type: ignore[misc]
@@ -122,6 +138,8 @@ def build_trainer(
     dataset = Dataset.from_list([row.conversation() for row in rows])
     trainer = JudgeTrainer(model=model, args=config, train_dataset=dataset, processing_class=tokenizer,
                            callbacks=[Report(log, stop)])
+    if device == "cpu" and settings.micro_batch == 1 and settings.epochs > 1:
+        trainer.lower = LowerLayers(first_adapted(model, settings))
     if len(trainer.train_dataset) != len(rows):
         raise TrainingError(f"{len(rows)} rows went to the trainer, {len(trainer.train_dataset)} came out; nothing was trained")
     batch = trainer.data_collator([trainer.train_dataset[0]])
@@ -136,12 +154,9 @@ def newest_checkpoint(folder: Path) -> Path | None:
 
 
 def _complete(path: Path) -> bool:
-    import json
-
     needed = ("adapter_model.safetensors", "optimizer.pt", "scheduler.pt", "trainer_state.json")
     try:
         json.loads((path / "trainer_state.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
-    return all((path / name).stat().st_size > 0 for name in needed if (path / name).exists()) and all(
-        (path / name).exists() for name in needed)
+    return all((path / name).exists() and (path / name).stat().st_size > 0 for name in needed)

@@ -13,7 +13,7 @@ from tests.training.conftest import rows, settings_for
 from training.base_model import load_model, load_tokenizer
 from training.evaluate import judge_rows, p_sufficient
 from training.lower_layers import LowerLayers
-from training.progress import read_progress
+from training.progress import ProgressLog, read_progress
 from training.rows import write_rows
 from training.sft import SftConfig, SftResult, main, run
 from training.values import JobSettings
@@ -87,6 +87,20 @@ def test_kept_lower_layers_give_the_same_p(tiny) -> None:
     below = model.model.layers[0]
     below.forward = None  # the second pass must not need it
     assert p_sufficient(model, tokenizer, given, lower) == whole and len(model.model.layers) == 2
+
+
+def test_kept_lower_layers_train_the_same(tiny, tmp_path) -> None:
+    from training import trainer as t
+
+    settings = JobSettings(**{**settings_for(tiny, tmp_path).training.model_dump(), "epochs": 2})
+    model = t.with_adapter(load_model(str(tiny), "cpu"), settings)
+    made = t.build_trainer(model, load_tokenizer(str(tiny)), rows(2), settings, tmp_path, "cpu", ProgressLog(tmp_path), t.StopRequest())
+    batch = made.data_collator([made.train_dataset[0]])
+    fresh, kept = (made.compute_loss(model, batch) for _ in range(2))
+    made.lower = LowerLayers(0)
+    assert fresh.item() == kept.item() == made.compute_loss(model, batch).item()
+    two = made.compute_loss(model, made.data_collator(list(made.train_dataset)))
+    assert two.item() > 0  # a batch of two goes the plain way
 
 
 def test_a_failure_is_a_result_too(job, tmp_path) -> None:
