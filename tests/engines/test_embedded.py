@@ -9,6 +9,8 @@ import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import gguf as gguf_format
+import numpy as np
 import pytest
 import pytest_asyncio
 
@@ -128,6 +130,19 @@ class TestRealModel:
         assert real.judge.name == "zero-shot"
         assert (await collect(real, ask("Hi", max_tokens=2)))[1].adapter is None
 
+    async def test_a_judge_goes_live_for_its_role_alone(self, real: EmbeddedEngine, tmp_path: Path) -> None:
+        question = ask(f'Say hello. Reply only "{LABEL_TEXT["sufficient"]}" or "{LABEL_TEXT["insufficient"]}".', role="judge")
+        before = await real.read_verdict(question, "grammar")
+        await real.use_judge(JudgeAdapter(name="judge-2", gguf=noisy_adapter(tmp_path / "noise.gguf")))
+        live = await real.read_verdict(question, "grammar")
+        base = await real.read_verdict(question.model_copy(update={"role": "answer"}), "grammar")
+        await real.use_judge(JudgeAdapter())
+        assert (live.completion.adapter, base.completion.adapter) == ("judge-2", None)
+        assert live.p_sufficient is not None and base.p_sufficient is not None and before.p_sufficient is not None
+        # .06 is how far the same prompt may differ between cold and cached (MEASURED.md section 2).
+        assert abs(base.p_sufficient - before.p_sufficient) < 0.06
+        assert abs(live.p_sufficient - before.p_sufficient) > 1e-4 or live.mass != before.mass
+
     async def test_after_a_crash_the_call_is_told_and_the_next_one_works(self, real: EmbeddedEngine) -> None:
         stream = real.stream(ask("Write a very long story about a river.", max_tokens=500))
         first = await anext(stream)
@@ -138,6 +153,22 @@ class TestRealModel:
         assert caught.value.partial.startswith(str(first))
         assert (await collect(real, ask("Hi", max_tokens=2)))[1].usage.completion_tokens > 0
         assert "restarted" in real.notices[-1]
+
+
+def noisy_adapter(path: Path) -> Path:
+    """A LoRA of rank 1 on the last block with random weights: it changes answers, and nothing was learned."""
+    random = np.random.default_rng(0)
+    writer = gguf_format.GGUFWriter(path, "qwen2")
+    writer.add_type("adapter")
+    writer.add_string("adapter.type", "lora")
+    writer.add_float32("adapter.lora.alpha", 1.0)
+    for part, shape in (("a", (1, 8960)), ("b", (1536, 1))):
+        writer.add_tensor(f"blk.27.ffn_down.weight.lora_{part}", random.normal(size=shape).astype(np.float32) * 0.3)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path
 
 
 async def busy_slots(engine: EmbeddedEngine) -> int:

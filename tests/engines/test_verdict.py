@@ -15,8 +15,8 @@ DONE = Completion(text="Sufficient Information")
 IDS = LabelTokens(sufficient=frozenset({50, 36459}), insufficient=frozenset({40, 641, 15474}))
 
 
-def p_of(*top: dict[str, object], ids: LabelTokens = LabelTokens(), kind: str = "free") -> float | None:
-    return read_verdict(DONE, [{**top[0], "top_logprobs": list(top)}], kind, ids).p_sufficient  # type: ignore[arg-type]
+def p_of(*top: dict[str, object]) -> float | None:
+    return read_verdict(DONE, [{**top[0], "top_logprobs": list(top)}], "free", LabelTokens()).p_sufficient
 
 
 def test_the_probability_is_normalised_over_both_labels() -> None:
