@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,9 +18,12 @@ from training.values import JobSettings, TrainingPlan
 from trio_core.errors import SettingsError, TrainingError
 from trio_core.settings import Settings, explain
 
-# Measured on two AMD EPYC cores with the 1.5B model in bfloat16, LoRA on the last 10 of 28 layers (MEASURED.md section 8).
-TRAIN_S_PER_TOKEN = 0.013
-JUDGE_S_PER_TOKEN = 0.005
+# Seconds a token on two cores with the 1.5B model, LoRA on the last 10 of 28 layers: (training, judging).
+WITH_BFLOAT16 = (0.013, 0.005)
+"""AMD EPYC with AVX-512 bf16 (MEASURED.md sections 7 and 8)."""
+WITH_FLOAT32 = (0.050, 0.030)
+"""AVX2 alone: worked out from 43 GFLOP/s a core in float32, measured; bfloat16 would be five times slower still."""
+MEASURED_CORES = 2
 MEASURED_SIZE = 1.31e9
 DEQUANTISE_S = 240.0
 GPU_SPEEDUP = 50.0
@@ -56,6 +60,8 @@ def draft(settings: Settings, snapshot_id: int, rows: Sequence[TrainingRow], ove
     steps = math.ceil(math.ceil(len(selection.train) / chosen.batch_size) * chosen.epochs) if selection.train else 0
     if base is None:
         notes.append("The embedded model is dequantised first (once; about 4 minutes, 3.6 GB of disk).")
+    if chosen.device != "cuda" and not cpu_has_bfloat16():
+        notes.append("This CPU has no bfloat16 instructions: training takes about four times as long as on one that has.")
     if len(selection.held_out) < sum(row.split == "held_out" for row in rows):
         notes.append(f"{len(selection.held_out)} held-out rows are judged, a sample by seed {chosen.seed}.")
     plan = TrainingPlan(
@@ -88,9 +94,20 @@ def _seconds(selection: Selection, tokens: Mapping[int, int], settings: JobSetti
     train = sum(tokens[row.item_id] for row in selection.train)
     held_out = sum(tokens[row.item_id] for row in selection.held_out)
     tuning = train / max(1, len(selection.train)) * min(settings.threshold_rows, len(selection.train))
-    work = train * settings.epochs * TRAIN_S_PER_TOKEN + 2 * (held_out + tuning) * JUDGE_S_PER_TOKEN
-    speedup = GPU_SPEEDUP if settings.device == "cuda" else 1.0
+    training_s, judging_s = WITH_BFLOAT16 if settings.device == "cuda" or cpu_has_bfloat16() else WITH_FLOAT32
+    # After training the layers below the adapter are not computed again, which saves about two thirds of that pass.
+    work = train * settings.epochs * training_s + 1.4 * (held_out + tuning) * judging_s
+    speedup = GPU_SPEEDUP if settings.device == "cuda" else (os.cpu_count() or 1) / MEASURED_CORES
     return FIXED_S + (DEQUANTISE_S if base is None else 0.0) + work * _size(base) / speedup
+
+
+def cpu_has_bfloat16() -> bool:
+    """Whether this CPU has bfloat16 instructions, as far as Linux tells (a guess for the estimate; the job itself measures)."""
+    try:
+        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
+    except OSError:
+        return True
+    return "avx512_bf16" in flags or "amx_bf16" in flags or " bf16" in flags
 
 
 def _size(base: str | None) -> float:
