@@ -11,15 +11,15 @@ from pathlib import Path
 
 os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported: a lab host may have no network
 
-from storage import open_store  # noqa: E402
-from training.service import TrainingService  # noqa: E402
-from trio_core.demo.recorded import import_recorded  # noqa: E402
-from trio_core.errors import TrioscopeError  # noqa: E402
-from trio_core.settings import Settings, load_settings  # noqa: E402
-from trio_core.workbench import Workbench  # noqa: E402
-from ui import build_app  # noqa: E402
-from ui.context import UiContext  # noqa: E402
-from ui.theme import launch_options  # noqa: E402
+from storage import open_store
+from training.service import TrainingService
+from trio_core.demo.recorded import import_recorded
+from trio_core.errors import TrioscopeError
+from trio_core.settings import Settings, load_settings
+from trio_core.workbench import Workbench
+from ui import build_app
+from ui.context import UiContext
+from ui.theme import launch_options
 
 
 def main() -> int:

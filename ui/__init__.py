@@ -47,7 +47,7 @@ def build_app(ctx: UiContext) -> gr.Blocks:
 
     demo = gr.Blocks(title="Trioscope", analytics_enabled=False, fill_width=True)
     for page in PAGES:
-        with demo if not page.path else demo.route(page.title, page.path, show_in_navbar=False):
-            with frame(ctx, page):
-                import_module(f"ui.pages.{page.module}").build(ctx, demo)
+        target = demo if not page.path else demo.route(page.title, page.path, show_in_navbar=False)
+        with target, frame(ctx, page):
+            import_module(f"ui.pages.{page.module}").build(ctx, demo)
     return demo

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import gradio as gr
 
 from trio_core.errors import InputError, TrioscopeError
+from trio_core.runs import RunInfo
 from ui.context import UiContext
 from ui.render.base import Block
 from ui.runview import Views
@@ -45,6 +46,15 @@ def run_ids(value: object) -> tuple[str, ...]:
     if len(ids) > MAX_RUNS:
         raise InputError(f"{len(ids)} runs are too many to compare side by side; at most {MAX_RUNS}")
     return ids
+
+
+def stored_runs(ctx: UiContext, address: str) -> list[RunInfo]:
+    """The runs that an address names, as far as they are in the store."""
+    try:
+        ids = run_ids([i for i in address.split(",") if i])
+    except InputError:
+        return []  # the board says what is wrong with the address
+    return [info for i in ids if (info := ctx.store.run(i)) is not None]
 
 
 def read_wish(data: object) -> Wish:

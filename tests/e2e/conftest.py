@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import yaml
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from storage import open_store
 from trio_core.events import StoredEvent
@@ -32,6 +32,7 @@ FLAGS = [
     "--disable-sync",
 ]
 START_S = 120
+expect.set_options(timeout=30_000)  # shared machines are slow at times; nothing here measures speed
 
 
 class App(NamedTuple):

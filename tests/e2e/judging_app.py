@@ -1,4 +1,4 @@
-"""The whole app on a free port with the scripted profile, and Chromium in front of it, for the Annotate and Judge tests."""
+"""The app inside the test's process: its store can be filled and read beside the pages, and people can log in."""
 
 from __future__ import annotations
 
@@ -6,9 +6,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from storage import Store, open_store
 from training.service import TrainingService
@@ -17,10 +14,6 @@ from trio_core.workbench import Workbench
 from ui import build_app
 from ui.context import UiContext
 from ui.theme import launch_options
-
-CHROMIUM = Path("/usr/bin/chromium")
-FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
-         "--disable-component-update", "--disable-sync"]
 
 
 @dataclass(frozen=True)
@@ -46,18 +39,8 @@ def serve(folder: Path, auth: list[tuple[str, str]] | None = None, flags: tuple[
         yield App(demo.local_url.rstrip("/"), store, workbench)
     finally:
         demo.close(verbose=False)
+        if (job := training.active_job()) is not None:  # it would go on without us
+            training.abort(job.id)
         training.close()
         workbench.close()
         store.close()
-
-
-@contextmanager
-def chromium() -> Iterator[Any]:
-    """A browser; the test is skipped where there is none."""
-    api = pytest.importorskip("playwright.sync_api")
-    if not CHROMIUM.exists():
-        pytest.skip(f"no Chromium at {CHROMIUM}")
-    with api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
-        yield browser
-        browser.close()

@@ -8,19 +8,13 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.judging_app import App, chromium, serve
+from tests.e2e.judging_app import App, serve
 from tests.ui.judging_helpers import fill
 
 pytestmark = pytest.mark.slow
 ITEMS = 8
 GUARD_MS = 300
 """The page ignores keys for the first 250 ms of an item."""
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture

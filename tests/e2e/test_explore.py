@@ -118,9 +118,9 @@ def test_a_bad_setting_is_named(app_url: str, page: Page) -> None:
 
 def test_an_unknown_run_says_so(app_url: str, page: Page) -> None:
     page.goto(f"{app_url}/?run=nosuchrun")
-    expect(page.locator(".err")).to_contain_text("is not in this store")
+    expect(page.locator(".note-line")).to_contain_text("is not in this store")
     page.goto(f"{app_url}/?run=%3Cimg%20src=x%3E")
-    expect(page.locator(".err")).to_contain_text("no run id")
+    expect(page.locator(".note-line")).to_contain_text("no run id")
 
 
 def test_markup_is_shown_to_the_letter(start_app: Callable[..., App], page: Page) -> None:

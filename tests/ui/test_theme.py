@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ui.theme import DARK, LIGHT, head, launch_options
 from trio_core.settings import Settings
+from ui.theme import DARK, LIGHT, head, launch_options
 
 PAIRS = [
     *[(text, ground) for text in ("ink", "soft", "accent", "suf", "ins", "bad", "gold", "unk") for ground in ("bg", "card")],

@@ -6,8 +6,22 @@ from datetime import UTC, datetime
 
 from storage.values import StoredLabel
 from trio_core.events import (
-    Answered, BaseEvent, Directions, Hidden, Knowledge, LLMCalled, Retrieved, RetrievedHit, RoundStarted, RunFailed, RunFinished, RunStarted,
-    StateSaved, SubQueries, Totals, Verdict,
+    Answered,
+    BaseEvent,
+    Directions,
+    Hidden,
+    Knowledge,
+    LLMCalled,
+    Retrieved,
+    RetrievedHit,
+    RoundStarted,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StateSaved,
+    SubQueries,
+    Totals,
+    Verdict,
 )
 from trio_core.runs import RunInfo, RunRequest
 from trio_core.trace import Trace, trace_of

@@ -33,6 +33,9 @@
     const root = $(".board", element);
     let turn = 0, hashes = {}, ids = "", skew = 0;
     const slots = new Map();
+    // The address says which runs to show: asking at once is faster than the page's load event, and cannot undo what a quick user began.
+    const asked = new URLSearchParams(location.search), wanted = (asked.get("run") || asked.get("runs") || "").split(",").filter(Boolean);
+    const shown = () => (props.value?.runs?.length ? props.value.runs : wanted);
     const find = (key) => root.querySelector(`:scope > [data-block="${CSS.escape(key)}"]`);
 
     function place(block) {
@@ -113,7 +116,7 @@
       let wait = 500;
       while (mine === turn) {
         let answer;
-        try { answer = await server.poll({ runs: props.value.runs, known: hashes }); } catch (e) { answer = null; }
+        try { answer = await server.poll({ runs: shown(), known: hashes }); } catch (e) { answer = null; }
         if (mine !== turn) return;
         if (!answer || (!answer.keys && !answer.error)) {
           say("line", "The connection to the app is lost; trying again. The run goes on without this page.");
@@ -123,13 +126,14 @@
         say("line", answer.error || "");
         if (answer.error) return busy(false);
         take(answer);
+        if (!props.value?.runs?.length) props.value = { runs: wanted, url: "" }; // not earlier: Gradio sets the value once while it mounts
         if (answer.done) return busy(false);
         await sleep(document.hidden ? 1500 : 90);
       }
     }
     function busy(on) { document.body.classList.toggle("ts-running", on); element.setAttribute("aria-busy", String(on)); }
     function attach() {
-      const value = props.value || {}, runs = value.runs || [];
+      const value = props.value || {}, runs = shown();
       if (runs.join() !== ids) { ids = runs.join(); hashes = {}; slots.clear(); root.replaceChildren(); say("notes", ""); say("line", ""); tabs(); }
       if (value.url !== undefined) address(value.url);
       document.body.classList.toggle("ts-has-run", runs.length > 0);

@@ -11,7 +11,7 @@ from trio_core.methods import METHODS
 from ui.actions import Actions
 from ui.asking import begin, board_value
 from ui.context import UiContext
-from ui.live import MAX_RUNS, Feed, make_board, run_ids
+from ui.live import Feed, make_board, stored_runs
 from ui.methods import SettingInputs, method_cards
 from ui.render.runs import found_html
 from ui.shell import BOOT, error_line
@@ -42,7 +42,7 @@ def build(ctx: UiContext, demo: gr.Blocks) -> None:
     run.click(page.ask, api_name="compare", **ask)
     question.submit(page.ask, api_visibility="private", **ask)
     methods.change(page.chosen, [methods], [run, *settings.groups], show_progress="hidden", api_visibility="private")
-    demo.load(page.open, None, [board, error, question, methods], show_progress="hidden", api_visibility="private")
+    demo.load(page.open, None, [question, methods], show_progress="hidden", api_visibility="private")
     Actions(ctx, feed).wire(board, stop)
 
 
@@ -84,19 +84,8 @@ class _Compare:
         count = len(methods) if isinstance(methods, list) else 0
         return [gr.update(value="Run both" if count == 2 else f"Run {count}"), *self._settings.show(methods)]
 
-    def open(self, request: gr.Request) -> tuple[Any, str, Any, Any]:
-        """What the address says: runs, or nothing."""
-        wanted = [r for r in str(request.query_params.get("runs") or "").split(",") if r]
-        try:
-            ids = run_ids(wanted[: MAX_RUNS + 1])
-            infos = [self._ctx.store.run(i) for i in ids]
-            missing = [i for i, info in zip(ids, infos, strict=True) if info is None]
-            if missing:
-                raise InputError(f"not in this store: {', '.join(missing)}; find runs under Runs")
-            known = [info for info in infos if info is not None]
-            methods = sorted({i.method for i in known}, key=list(METHODS).index) if known else []
-            return (
-                board_value("compare", ids), "", known[0].question if known else gr.skip(), methods if len(methods) > 1 else gr.skip(),
-            )
-        except TrioscopeError as error:
-            return gr.skip(), str(error), gr.skip(), gr.skip()
+    def open(self, request: gr.Request) -> tuple[Any, Any]:
+        """Question and methods of the runs in the address; the board itself reads the address."""
+        known = stored_runs(self._ctx, request.query_params.get("runs") or "")
+        methods = [m for m in METHODS if m in {i.method for i in known}]
+        return known[0].question if known else gr.skip(), methods if len(methods) > 1 else gr.skip()

@@ -7,11 +7,11 @@ from typing import Any
 import gradio as gr
 
 from trio_core.demo import questions
-from trio_core.errors import InputError, TrioscopeError
+from trio_core.errors import TrioscopeError
 from ui.actions import Actions
 from ui.asking import begin, board_value, examples
 from ui.context import UiContext
-from ui.live import Feed, make_board, run_ids
+from ui.live import Feed, make_board, stored_runs
 from ui.methods import SettingInputs, method_cards
 from ui.render.start import start_html
 from ui.shell import BOOT, error_line
@@ -45,7 +45,7 @@ def build(ctx: UiContext, demo: gr.Blocks) -> None:
         page.pick, [method, *settings.inputs], [board, error, question], show_progress="hidden", api_visibility="private", concurrency_limit=16
     )
     method.change(settings.show, [method], settings.groups, show_progress="hidden", api_visibility="private")
-    demo.load(page.open, None, [board, error, question, method, start], show_progress="hidden", api_visibility="private")
+    demo.load(page.open, None, [question, method, start], show_progress="hidden", api_visibility="private")
     Actions(ctx, feed).wire(board, stop)
 
 
@@ -71,19 +71,10 @@ class _Explore:
             return gr.skip(), f"there is no example {wanted!r}", gr.skip()
         return (*self.ask(found, method, request, *values), found)
 
-    def open(self, request: gr.Request) -> tuple[Any, str, Any, Any, str]:
-        """What the address says: a run, or nothing."""
+    def open(self, request: gr.Request) -> tuple[Any, Any, str]:
+        """Question and method of the run in the address (the board itself reads the address), and what to look at."""
         recorded = self._ctx.store.list_runs(origin="recorded", limit=3)[0]
         latest = self._ctx.store.list_runs(origin="live", limit=3)[0]
         start = start_html(examples(), recorded, latest)
-        wanted = request.query_params.get("run")
-        try:
-            if not wanted:
-                return board_value("", []), "", gr.skip(), gr.skip(), start
-            (run_id,) = run_ids([wanted])
-            info = self._ctx.store.run(run_id)
-            if info is None:
-                raise InputError(f"run {run_id!r} is not in this store; find a run under Runs")
-            return board_value("", [run_id]), "", info.question, info.method, start
-        except TrioscopeError as error:
-            return gr.skip(), str(error), gr.skip(), gr.skip(), start
+        (info,) = stored_runs(self._ctx, request.query_params.get("run") or "")[:1] or (None,)
+        return (info.question, info.method, start) if info else (gr.skip(), gr.skip(), start)

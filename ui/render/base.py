@@ -58,8 +58,7 @@ def words(text: str) -> list[str]:
 
 
 STOPWORDS = frozenset(
-    "a an and are as at be been but by did do does for from had has have he her his in into is it its not of on or she that the their "
-    "there they this to was were what when where which who whom whose will with".split()
+    ["a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "his", "in", "into", "is", "it", "its", "not", "of", "on", "or", "she", "that", "the", "their", "there", "they", "this", "to", "was", "were", "what", "when", "where", "which", "who", "whom", "whose", "will", "with"]
 )
 
 
