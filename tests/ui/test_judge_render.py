@@ -179,3 +179,10 @@ def test_the_snapshot_form_names_its_fields(given: dict[str, Any], words: str | 
     else:
         with pytest.raises(InputError, match=words):
             snapshot_request(**form)
+
+
+@pytest.mark.parametrize(("served", "words"), [
+    ({"p_server": 0.51, "p_transformers": 0.5, "warning": ""}, "0.51, the trained model 0.50"),
+    ({"p_server": None, "p_transformers": 0.5, "warning": "the server shows none"}, "the server shows none"), (None, ""), ({"x": 1}, "")])
+def test_the_check_of_the_served_judge_is_told(served: Any, words: str) -> None:
+    assert words in versions.served_html(judge("judge-1", 0.5, 0.7).model_copy(update={"scores": {"served": served}}))

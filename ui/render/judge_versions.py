@@ -11,7 +11,7 @@ from storage.values import ZERO_SHOT, JudgeVersion, Promotion
 from training.values import Evaluation, ItemScore, Scores
 from ui.render.base import esc, number, plural
 from ui.render.item import tag
-from ui.render.judge import LABELS, state_badge, table, when
+from ui.render.judge import LABELS, note, state_badge, table, when
 
 HEADS = ("Judge", "State", "Snapshot", "Held-out rows", "Balanced accuracy", "F1 sufficient", "F1 insufficient", "Kappa", "AUROC", "ECE", "Threshold")
 
@@ -85,10 +85,24 @@ def details_html(version: JudgeVersion) -> str:
               if found.held_out_rows > found.after.rows else "")
     flipped = [item for item in found.items if item.flipped]
     words = f"{plural(len(flipped), 'held-out verdict')} flipped: {right} to right, {wrong} to wrong.{sample}"
+    served = served_html(version)
     if not flipped:
-        return f'<p class="jd-facts">{esc(words)}</p>'
+        return f'<p class="jd-facts">{esc(words)}</p>{served}'
     rows = [_flip_row(item, version.threshold) for item in sorted(flipped, key=lambda i: _right(i, version.threshold))]
-    return f'<p class="jd-facts">{esc(words)}</p>' + table(("Item", "Label", "Now", "P before", "P after"), rows, "Flipped items", words=3)
+    return f'<p class="jd-facts">{esc(words)}</p>{served}' + table(("Item", "Label", "Now", "P before", "P after"), rows, "Flipped items", words=3)
+
+
+def served_html(version: JudgeVersion) -> str:
+    """Whether the server serves what was trained: its P(sufficient) of one held-out item against the training's."""
+    served = version.scores.get("served")
+    if not isinstance(served, dict):
+        return ""
+    if served.get("warning"):
+        return note(f"Check of the served judge: {served['warning']}.", "bad")
+    server, trained = served.get("p_server"), served.get("p_transformers")
+    if not isinstance(server, float) or not isinstance(trained, float):
+        return ""
+    return note(f"Checked when it went live: the server says P(sufficient) {server:.2f}, the trained model {trained:.2f}.")
 
 
 def _right(item: ItemScore, threshold: float) -> bool:
