@@ -57,9 +57,11 @@ def words(text: str) -> list[str]:
     return re.findall(r"\w+", text.lower())
 
 
-STOPWORDS = frozenset(
-    ["a", "an", "and", "are", "as", "at", "be", "been", "but", "by", "did", "do", "does", "for", "from", "had", "has", "have", "he", "her", "his", "in", "into", "is", "it", "its", "not", "of", "on", "or", "she", "that", "the", "their", "there", "they", "this", "to", "was", "were", "what", "when", "where", "which", "who", "whom", "whose", "will", "with"]
-)
+_FUNCTION_WORDS = """
+a an and are as at be been but by did do does for from had has have he her his in into is it its not of on or she that the their there
+they this to was were what when where which who whom whose will with
+"""
+STOPWORDS = frozenset(_FUNCTION_WORDS.split())
 
 
 def content_words(text: str) -> frozenset[str]:
