@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 import signal
 import sys
-import threading
 from pathlib import Path
-
-os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # before gradio is imported: a lab host may have no network
 
 from storage import open_store
 from training.service import TrainingService
@@ -22,8 +18,8 @@ from ui.context import UiContext
 from ui.theme import launch_options
 
 
-def main() -> int:
-    """0 after a signal; 2 with a reason on stderr when a setting, the store or the port cannot be used."""
+def main() -> None:
+    """Ends with status 0 after a signal, with 2 and a reason on stderr when a setting, the store or the port cannot be used."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", help="embedded (default), scripted or vllm")
     parser.add_argument("--settings", type=Path, help="a YAML file of settings")
@@ -35,8 +31,7 @@ def main() -> int:
         serve(load_settings(given.profile, given.settings, flags=given.set))
     except (TrioscopeError, OSError) as error:
         print(f"trioscope: {error}", file=sys.stderr)
-        return 2
-    return 0
+        sys.exit(2)
 
 
 def serve(settings: Settings) -> None:
@@ -45,20 +40,21 @@ def serve(settings: Settings) -> None:
     store = open_store(settings.database_url)
     import_recorded(store)
     workbench = Workbench(settings, store, judge=store.live_judge().adapter(settings.data_dir))
-    ended = threading.Event()
-    signal.signal(signal.SIGINT, lambda *_: ended.set())
-    signal.signal(signal.SIGTERM, lambda *_: ended.set())
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # both signals end the app the same way
     try:
         workbench.bring_up()
-        demo = build_app(UiContext(settings, store, workbench, TrainingService(settings, store, workbench)))
+        training = TrainingService(settings, store, workbench)
+        training.sweep()
+        demo = build_app(UiContext(settings, store, workbench, training))
         demo.queue(default_concurrency_limit=64).launch(**launch_options(settings), prevent_thread_lock=True)
         print(f"Trioscope: {demo.local_url} (profile {settings.profile}, data in {settings.data_dir})", flush=True)
-        ended.wait()
-        demo.close(verbose=False)
+        demo.block_thread()
+    except KeyboardInterrupt:
+        print("Trioscope: ended while starting")
     finally:
         workbench.close()
         store.close()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

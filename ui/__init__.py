@@ -11,6 +11,7 @@ logged in, so they only read.
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     import gradio as gr
 
     from ui.context import UiContext
+
+os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio is imported: a lab host may have no network
 
 
 class Page(NamedTuple):

@@ -6,7 +6,15 @@ import pytest
 
 from tests.ui.traces import events_of, failed, finished, info, numbered, passage
 from trio_core.events import (
-    BaseEvent, Hidden, Retrieved, RetrievedHit, RoundStarted, RunStarted, StateSaved, SubQueries, Verdict,
+    BaseEvent,
+    Hidden,
+    Retrieved,
+    RetrievedHit,
+    RoundStarted,
+    RunStarted,
+    StateSaved,
+    SubQueries,
+    Verdict,
 )
 from trio_core.trace import Trace, trace_of
 from trio_core.values import Gold, Hit, JudgeItem, PoolEntry, SubQuery

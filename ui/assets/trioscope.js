@@ -196,6 +196,7 @@
   // ---- header: engine state, keys sheet
   function header({ element, server }) {
     const line = $(".engine", element), sheet = $("dialog.sheet", element);
+    document.title = `${$("nav .on", element)?.textContent || ""} · Trioscope`;
     $(".keys", element).addEventListener("click", () => sheet.showModal());
     let last = "";
     const show = (html) => { if (html !== last) { last = html; line.replaceChildren(fragment(html)); line.title = line.textContent; } };
