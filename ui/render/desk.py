@@ -33,7 +33,7 @@ FRAME = f"""
   <label class="an-order">queue <select aria-label="Order of the queue">
    {"".join(f'<option value="{key}">{words}</option>' for key, words in ORDERS.items())}</select></label>
   <button type="button" class="an-link" data-do="guidelines">guidelines <kbd>G</kbd></button></header>
- <main class="an-item" aria-live="polite"><div class="an-skeleton"><i></i><i></i><i></i><i></i></div></main>
+ <article class="an-item" aria-live="polite"><div class="an-skeleton"><i></i><i></i><i></i><i></i></div></article>
  <aside class="an-side">
   <section class="an-form" aria-label="Your label">
    <div class="an-dock"><div class="an-buttons">
