@@ -129,11 +129,12 @@ def _fault(trace: Trace, standing: Standing) -> str:
     end = trace.end
     if not isinstance(end, RunFailed):
         return ""
-    where = f" ({end.where})" if end.where else ""
-    turn = f" <b>{esc(TURNS.get(end.acts, end.acts))}</b>" if end.status == "failed" else ""
+    turn = TURNS.get(end.acts, end.acts) if end.status == "failed" else ""
+    more = " · ".join(part for part in (f"in {end.where}" if end.where else "", turn) if part)
+    where = f"<div><b>{esc(more)}</b></div>" if more else ""
     partial = f'<pre tabindex="0">{esc(end.partial)}</pre>' if end.partial else ""
     kind = "fault" if end.status == "failed" else "quiet"
-    return f'<div class="{kind}">{esc(end.message)}{esc(where)}.{turn}{partial}</div>'
+    return f'<div class="{kind}">{esc(end.message)}{where}{partial}</div>'
 
 
 def _continue(standing: Standing) -> str:
