@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
 import random
 import sqlite3
 import threading
@@ -66,7 +67,7 @@ class Database:
 
     def _open(self) -> Engine:
         if self.is_sqlite:
-            _make_folder(self.name)
+            _check_place(self.name)
         try:
             self._guarded(lambda: migrate(self.url, self.name))
             return dialect.make_engine(self.url)
@@ -107,7 +108,8 @@ def _parse(url: str) -> URL:
     return parsed
 
 
-def _make_folder(file: str) -> None:
+def _check_place(file: str) -> None:
+    """Makes the folder. Checks the rights here, because SQLite opens a read-only file and fails at the first write."""
     folder = Path(file).absolute().parent
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -116,6 +118,10 @@ def _make_folder(file: str) -> None:
                          "--set data_dir=…, or change its rights") from error
     if Path(file).is_dir():
         raise StoreError(f"the store {file} is a folder; give the path of a file in it")
+    for place in (folder, Path(file)):
+        if place.exists() and not os.access(place, os.W_OK):
+            raise StoreError(f"{place} is read-only for this user; change its rights, or set another data folder with "
+                             "--set data_dir=…")
 
 
 def reads(method: Callable[Concatenate[D, Session, P], T]) -> Callable[Concatenate[D, P], T]:

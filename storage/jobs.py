@@ -76,7 +76,10 @@ class Jobs(Database):
 
     @writes
     def sweep_jobs(self, session: Session, alive: Callable[[int], bool]) -> list[int]:
-        """Ends active jobs whose process is gone; returns their ids. A queued job without a process is left alone."""
+        """Ends active jobs whose process is gone; returns their ids. A queued job without a process is left alone.
+
+        `alive` is asked inside the transaction and must not use the store itself.
+        """
         gone = [row for row in session.scalars(select(JobRow).where(JobRow.state.in_(ACTIVE)).order_by(JobRow.id))
                 if (row.pid is not None or row.state != "queued") and not (row.pid is not None and alive(row.pid))]
         for row in gone:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import shutil
 import sqlite3
 from pathlib import Path
 
@@ -49,11 +50,13 @@ def test_path_below_a_file_is_refused(tmp_path: Path) -> None:
 
 @sqlite_only
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
-def test_read_only_folder_is_refused(tmp_path: Path) -> None:
-    tmp_path.chmod(0o500)
-    with pytest.raises(StoreError, match=str(tmp_path)):
-        open_store(f"sqlite:///{tmp_path}/trioscope.db")
-    tmp_path.chmod(0o700)
+def test_read_only_folder_and_file_are_refused(tmp_path: Path, empty_store: Path) -> None:
+    file = Path(shutil.copy(empty_store, tmp_path / "trioscope.db"))
+    for place, mode in ((file, 0o400), (tmp_path, 0o500)):
+        place.chmod(mode)
+        with pytest.raises(StoreError, match=f"{place} is read-only for this user; change its rights"):
+            open_store(f"sqlite:///{file}")
+        place.chmod(0o700)
 
 
 @sqlite_only

@@ -28,7 +28,8 @@ def downgrade() -> None:
 
 
 def _create_run() -> None:
-    op.create_table("run",
+    op.create_table(
+        "run",
         sa.Column("id", sa.String(), nullable=False),
         sa.Column("question", sa.Text(), nullable=False),
         sa.Column("method", sa.String(), nullable=False),
@@ -58,7 +59,8 @@ def _create_run() -> None:
 
 
 def _create_event() -> None:
-    op.create_table("event",
+    op.create_table(
+        "event",
         sa.Column("run_id", sa.String(), nullable=False),
         sa.Column("seq", sa.Integer(), autoincrement=False, nullable=False),
         sa.Column("type", sa.String(), nullable=False),
@@ -67,12 +69,13 @@ def _create_event() -> None:
         sa.Column("body", sa.Text(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_event_run_id_run"), ondelete="RESTRICT"),
-        sa.PrimaryKeyConstraint("run_id", "seq", name=op.f("pk_event"))
+        sa.PrimaryKeyConstraint("run_id", "seq", name=op.f("pk_event")),
     )
 
 
 def _create_label_item() -> None:
-    op.create_table("label_item",
+    op.create_table(
+        "label_item",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("content_hash", sa.String(), nullable=False),
         sa.Column("question", sa.Text(), nullable=False),
@@ -81,13 +84,14 @@ def _create_label_item() -> None:
         sa.Column("messages", sa.Text(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_label_item")),
-        sa.UniqueConstraint("content_hash", name=op.f("uq_label_item_content_hash"))
+        sa.UniqueConstraint("content_hash", name=op.f("uq_label_item_content_hash")),
     )
     op.create_index(op.f("ix_label_item_question_hash"), "label_item", ["question_hash"])
 
 
 def _create_item_source() -> None:
-    op.create_table("item_source",
+    op.create_table(
+        "item_source",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("item_id", sa.Integer(), nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
@@ -98,16 +102,19 @@ def _create_item_source() -> None:
         sa.Column("dataset", sa.String(), nullable=False),
         sa.Column("question_id", sa.String(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["item_id"], ["label_item.id"], name=op.f("fk_item_source_item_id_label_item"), ondelete="RESTRICT"),
+        sa.ForeignKeyConstraint(
+            ["item_id"], ["label_item.id"], name=op.f("fk_item_source_item_id_label_item"), ondelete="RESTRICT"
+        ),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_item_source_run_id_run"), ondelete="RESTRICT"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_item_source")),
-        sa.UniqueConstraint("item_id", "key", name=op.f("uq_item_source_item_id_key"))
+        sa.UniqueConstraint("item_id", "key", name=op.f("uq_item_source_item_id_key")),
     )
     op.create_index(op.f("ix_item_source_run_id"), "item_source", ["run_id"])
 
 
 def _create_machine_verdict() -> None:
-    op.create_table("machine_verdict",
+    op.create_table(
+        "machine_verdict",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("item_id", sa.Integer(), nullable=False),
         sa.Column("run_id", sa.String(), nullable=False),
@@ -120,16 +127,21 @@ def _create_machine_verdict() -> None:
         sa.Column("threshold", sa.Double(), nullable=False),
         sa.Column("deciding", sa.Boolean(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["item_id"], ["label_item.id"], name=op.f("fk_machine_verdict_item_id_label_item"), ondelete="RESTRICT"),
-        sa.ForeignKeyConstraint(["run_id"], ["run.id"], name=op.f("fk_machine_verdict_run_id_run"), ondelete="RESTRICT"),
+        sa.ForeignKeyConstraint(
+            ["item_id"], ["label_item.id"], name=op.f("fk_machine_verdict_item_id_label_item"), ondelete="RESTRICT"
+        ),
+        sa.ForeignKeyConstraint(
+            ["run_id"], ["run.id"], name=op.f("fk_machine_verdict_run_id_run"), ondelete="RESTRICT"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_machine_verdict")),
-        sa.UniqueConstraint("run_id", "seq", name=op.f("uq_machine_verdict_run_id_seq"))
+        sa.UniqueConstraint("run_id", "seq", name=op.f("uq_machine_verdict_run_id_seq")),
     )
     op.create_index(op.f("ix_machine_verdict_item_id"), "machine_verdict", ["item_id"])
 
 
 def _create_label_event() -> None:
-    op.create_table("label_event",
+    op.create_table(
+        "label_event",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("item_id", sa.Integer(), nullable=False),
         sa.Column("annotator", sa.String(), nullable=False),
@@ -142,32 +154,42 @@ def _create_label_event() -> None:
         sa.Column("supersedes", sa.Integer(), nullable=True),
         sa.Column("source", sa.String(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["item_id"], ["label_item.id"], name=op.f("fk_label_event_item_id_label_item"), ondelete="RESTRICT"),
-        sa.ForeignKeyConstraint(["supersedes"], ["label_event.id"], name=op.f("fk_label_event_supersedes_label_event"), ondelete="RESTRICT"),
+        sa.ForeignKeyConstraint(
+            ["item_id"], ["label_item.id"], name=op.f("fk_label_event_item_id_label_item"), ondelete="RESTRICT"
+        ),
+        sa.ForeignKeyConstraint(
+            ["supersedes"], ["label_event.id"], name=op.f("fk_label_event_supersedes_label_event"), ondelete="RESTRICT"
+        ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_label_event")),
         sa.UniqueConstraint("client_uuid", name=op.f("uq_label_event_client_uuid")),
-        sa.UniqueConstraint("supersedes", name=op.f("uq_label_event_supersedes"))
+        sa.UniqueConstraint("supersedes", name=op.f("uq_label_event_supersedes")),
     )
     op.create_index(op.f("ix_label_event_annotator_id"), "label_event", ["annotator", "id"])
     op.create_index(op.f("ix_label_event_item_id_annotator"), "label_event", ["item_id", "annotator"])
 
 
 def _create_claim() -> None:
-    op.create_table("claim",
+    op.create_table(
+        "claim",
         sa.Column("item_id", sa.Integer(), nullable=False),
         sa.Column("annotator", sa.String(), nullable=False),
         sa.Column("expires", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["item_id"], ["label_item.id"], name=op.f("fk_claim_item_id_label_item"), ondelete="CASCADE"),
-        sa.PrimaryKeyConstraint("item_id", name=op.f("pk_claim"))
+        sa.ForeignKeyConstraint(
+            ["item_id"], ["label_item.id"], name=op.f("fk_claim_item_id_label_item"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("item_id", name=op.f("pk_claim")),
     )
 
 
 def _create_gold_label() -> None:
-    op.create_table("gold_label",
+    op.create_table(
+        "gold_label",
         sa.Column("item_id", sa.Integer(), nullable=False),
         sa.Column("label", sa.String(), nullable=False),
         sa.Column("rule", sa.Text(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["item_id"], ["label_item.id"], name=op.f("fk_gold_label_item_id_label_item"), ondelete="RESTRICT"),
-        sa.PrimaryKeyConstraint("item_id", name=op.f("pk_gold_label"))
+        sa.ForeignKeyConstraint(
+            ["item_id"], ["label_item.id"], name=op.f("fk_gold_label_item_id_label_item"), ondelete="RESTRICT"
+        ),
+        sa.PrimaryKeyConstraint("item_id", name=op.f("pk_gold_label")),
     )

@@ -41,44 +41,60 @@ def _insert_zero_shot() -> None:
 
 
 def _create_judge_dataset() -> None:
-    op.create_table("judge_dataset",
+    op.create_table(
+        "judge_dataset",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("request", sa.Text(), nullable=False),
         sa.Column("manifest", sa.Text(), nullable=False),
         sa.Column("content_hash", sa.String(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_judge_dataset"))
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_judge_dataset")),
     )
 
 
 def _create_judge_dataset_row() -> None:
-    op.create_table("judge_dataset_row",
+    op.create_table(
+        "judge_dataset_row",
         sa.Column("dataset_id", sa.Integer(), nullable=False),
         sa.Column("item_id", sa.Integer(), nullable=False),
         sa.Column("split", sa.String(), nullable=False),
         sa.Column("label", sa.String(), nullable=False),
         sa.Column("source", sa.String(), nullable=False),
         sa.Column("annotators", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["dataset_id"], ["judge_dataset.id"], name=op.f("fk_judge_dataset_row_dataset_id_judge_dataset"), ondelete="CASCADE"),
-        sa.ForeignKeyConstraint(["item_id"], ["label_item.id"], name=op.f("fk_judge_dataset_row_item_id_label_item"), ondelete="RESTRICT"),
-        sa.PrimaryKeyConstraint("dataset_id", "item_id", name=op.f("pk_judge_dataset_row"))
+        sa.ForeignKeyConstraint(
+            ["dataset_id"],
+            ["judge_dataset.id"],
+            name=op.f("fk_judge_dataset_row_dataset_id_judge_dataset"),
+            ondelete="CASCADE",
+        ),
+        sa.ForeignKeyConstraint(
+            ["item_id"], ["label_item.id"], name=op.f("fk_judge_dataset_row_item_id_label_item"), ondelete="RESTRICT"
+        ),
+        sa.PrimaryKeyConstraint("dataset_id", "item_id", name=op.f("pk_judge_dataset_row")),
     )
 
 
 def _create_question_side() -> None:
-    op.create_table("question_side",
+    op.create_table(
+        "question_side",
         sa.Column("question_hash", sa.String(), nullable=False),
         sa.Column("question", sa.Text(), nullable=False),
         sa.Column("split", sa.String(), nullable=False),
         sa.Column("dataset_id", sa.Integer(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["dataset_id"], ["judge_dataset.id"], name=op.f("fk_question_side_dataset_id_judge_dataset"), ondelete="RESTRICT"),
-        sa.PrimaryKeyConstraint("question_hash", name=op.f("pk_question_side"))
+        sa.ForeignKeyConstraint(
+            ["dataset_id"],
+            ["judge_dataset.id"],
+            name=op.f("fk_question_side_dataset_id_judge_dataset"),
+            ondelete="RESTRICT",
+        ),
+        sa.PrimaryKeyConstraint("question_hash", name=op.f("pk_question_side")),
     )
 
 
 def _create_judge_version() -> None:
-    op.create_table("judge_version",
+    op.create_table(
+        "judge_version",
         sa.Column("name", sa.String(), nullable=False),
         sa.Column("number", sa.Integer(), nullable=False),
         sa.Column("base_model", sa.String(), nullable=False),
@@ -92,29 +108,47 @@ def _create_judge_version() -> None:
         sa.Column("promoted_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("promoted_by", sa.String(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
-        sa.ForeignKeyConstraint(["snapshot_id"], ["judge_dataset.id"], name=op.f("fk_judge_version_snapshot_id_judge_dataset"), ondelete="RESTRICT"),
+        sa.ForeignKeyConstraint(
+            ["snapshot_id"],
+            ["judge_dataset.id"],
+            name=op.f("fk_judge_version_snapshot_id_judge_dataset"),
+            ondelete="RESTRICT",
+        ),
         sa.PrimaryKeyConstraint("name", name=op.f("pk_judge_version")),
-        sa.UniqueConstraint("number", name=op.f("uq_judge_version_number"))
+        sa.UniqueConstraint("number", name=op.f("uq_judge_version_number")),
     )
-    op.create_index("uq_judge_version_live", "judge_version", ["state"], unique=True, sqlite_where=sa.text("state = 'live'"), postgresql_where=sa.text("state = 'live'"))
+    op.create_index(
+        "uq_judge_version_live",
+        "judge_version",
+        ["state"],
+        unique=True,
+        sqlite_where=sa.text("state = 'live'"),
+        postgresql_where=sa.text("state = 'live'"),
+    )
 
 
 def _create_promotion() -> None:
-    op.create_table("promotion",
+    op.create_table(
+        "promotion",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("judge", sa.String(), nullable=False),
         sa.Column("previous", sa.String(), nullable=False),
         sa.Column("by", sa.String(), nullable=False),
         sa.Column("reason", sa.Text(), nullable=False),
         sa.Column("created", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(["judge"], ["judge_version.name"], name=op.f("fk_promotion_judge_judge_version"), ondelete="RESTRICT"),
-        sa.ForeignKeyConstraint(["previous"], ["judge_version.name"], name=op.f("fk_promotion_previous_judge_version"), ondelete="RESTRICT"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_promotion"))
+        sa.ForeignKeyConstraint(
+            ["judge"], ["judge_version.name"], name=op.f("fk_promotion_judge_judge_version"), ondelete="RESTRICT"
+        ),
+        sa.ForeignKeyConstraint(
+            ["previous"], ["judge_version.name"], name=op.f("fk_promotion_previous_judge_version"), ondelete="RESTRICT"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_promotion")),
     )
 
 
 def _create_job() -> None:
-    op.create_table("job",
+    op.create_table(
+        "job",
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("kind", sa.String(), nullable=False),
         sa.Column("state", sa.String(), nullable=False),
@@ -128,7 +162,16 @@ def _create_job() -> None:
         sa.Column("started", sa.DateTime(timezone=True), nullable=True),
         sa.Column("ended", sa.DateTime(timezone=True), nullable=True),
         sa.Column("heartbeat", sa.DateTime(timezone=True), nullable=True),
-        sa.ForeignKeyConstraint(["snapshot_id"], ["judge_dataset.id"], name=op.f("fk_job_snapshot_id_judge_dataset"), ondelete="RESTRICT"),
-        sa.PrimaryKeyConstraint("id", name=op.f("pk_job"))
+        sa.ForeignKeyConstraint(
+            ["snapshot_id"], ["judge_dataset.id"], name=op.f("fk_job_snapshot_id_judge_dataset"), ondelete="RESTRICT"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_job")),
     )
-    op.create_index("uq_job_active_kind", "job", ["kind"], unique=True, sqlite_where=sa.text("state in ('queued', 'running', 'stopping')"), postgresql_where=sa.text("state in ('queued', 'running', 'stopping')"))
+    op.create_index(
+        "uq_job_active_kind",
+        "job",
+        ["kind"],
+        unique=True,
+        sqlite_where=sa.text("state in ('queued', 'running', 'stopping')"),
+        postgresql_where=sa.text("state in ('queued', 'running', 'stopping')"),
+    )
