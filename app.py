@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+import threading
 from pathlib import Path
 
 from storage import open_store
@@ -19,16 +20,15 @@ from ui.theme import launch_options
 
 
 def main() -> None:
-    """Ends with status 0 after a signal, with 2 and a reason on stderr when a setting, the store or the port cannot be used."""
+    """Status 0 after a signal; 2 and a reason on stderr when a setting, the store or the port cannot be used."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", help="embedded (default), scripted or vllm")
-    parser.add_argument("--settings", type=Path, help="a YAML file of settings")
-    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="one setting: engine.total_s=60")
-    parser.add_argument("--host", action="append", dest="set", type="server.host={}".format, help="default 127.0.0.1")
-    parser.add_argument("--port", action="append", dest="set", type="server.port={}".format, help="default 7860; 0 = any free")
-    given = parser.parse_args()
+    parser.add_argument("--settings", type=Path, dest="file", help="a YAML file of settings")
+    parser.add_argument("--set", action="append", dest="flags", default=[], metavar="KEY=VALUE", help="one setting: engine.total_s=60")
+    parser.add_argument("--host", action="append", dest="flags", type="server.host={}".format, help="default 127.0.0.1")
+    parser.add_argument("--port", action="append", dest="flags", type="server.port={}".format, help="default 7860; 0 = any free")
     try:
-        serve(load_settings(given.profile, given.settings, flags=given.set))
+        serve(load_settings(**vars(parser.parse_args())))
     except (TrioscopeError, OSError) as error:
         print(f"trioscope: {error}", file=sys.stderr)
         sys.exit(2)
@@ -48,9 +48,9 @@ def serve(settings: Settings) -> None:
         demo = build_app(UiContext(settings, store, workbench, training))
         demo.queue(default_concurrency_limit=64).launch(**launch_options(settings), prevent_thread_lock=True)
         print(f"Trioscope: {demo.local_url} (profile {settings.profile}, data in {settings.data_dir})", flush=True)
-        demo.block_thread()
+        threading.Event().wait()
     except KeyboardInterrupt:
-        print("Trioscope: ended while starting")
+        pass  # runs are interrupted at once, not after the web server has waited for its open connections
     finally:
         workbench.close()
         store.close()

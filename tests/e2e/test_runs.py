@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 
 import pytest
+import yaml
 from playwright.sync_api import Page, expect
 
 from tests.e2e.conftest import ROOT, App, end, launch, slow_script
@@ -35,6 +36,7 @@ def test_find_open_and_compare(app: App, page: Page) -> None:
     page.locator("td.q a").click()
     wait_end(page)
     page.goto(f"{app.url}/runs?search=composed")
+    expect(page.locator("input[name=tick]")).to_have_count(2)
     for tick in page.locator("input[name=tick]").all():
         tick.check()
     page.locator("a.go").click()
@@ -48,8 +50,6 @@ def test_filters_take_no_nonsense(app_url: str, page: Page) -> None:
 
 def test_a_run_that_the_app_left_behind_is_continued(tmp_path_factory: pytest.TempPathFactory, page: Page) -> None:
     folder = tmp_path_factory.mktemp("left")
-    import yaml
-
     (folder / "script.yaml").write_text(yaml.safe_dump(slow_script(0.5)))
     flag = f"engine.script={folder / 'script.yaml'}"
     first = launch(folder, flag)
