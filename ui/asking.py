@@ -24,7 +24,7 @@ def begin(ctx: UiContext, question: str, settings: Mapping[str, Mapping[str, Any
     for method, overrides in settings.items():
         method_type(method)
         ctx.workbench.method_settings(method, dict(overrides))
-    known = find(text)
+    known = find(text) if ctx.settings.retriever.corpus == "demo" else None
     group = secrets.token_hex(6) if len(settings) > 1 else ""
     return [
         ctx.workbench.start_run(RunRequest(

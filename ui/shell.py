@@ -27,10 +27,17 @@ KEYS_ANNOTATE = (
 
 
 def error_line() -> gr.HTML:
-    """The line under a form that says what is wrong; its text is escaped by the template."""
-    return gr.HTML(
-        value="", html_template='{{#if value}}<p class="err" role="alert">{{value}}</p>{{/if}}', apply_default_css=False, elem_classes=["ts-error"]
-    )
+    """The line under a form that says what is wrong; fill it with `error_html`.
+
+    The template must be a plain `${value}`: Gradio runs what Handlebars made of a value as a template of its own, so that a value of
+    `${...}` would be code.
+    """
+    return gr.HTML(value="", html_template="${value}", apply_default_css=False, elem_classes=["ts-error"])
+
+
+def error_html(text: str) -> str:
+    """An error for `error_line`, escaped; empty for no error."""
+    return f'<p class="err" role="alert">{esc(text)}</p>' if text else ""
 
 
 @contextmanager

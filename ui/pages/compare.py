@@ -14,7 +14,7 @@ from ui.context import UiContext
 from ui.live import Feed, make_board, stored_runs
 from ui.methods import SettingInputs, method_cards
 from ui.render.runs import found_html
-from ui.shell import BOOT, error_line
+from ui.shell import BOOT, error_html, error_line
 
 FIRST = ["trio", "maps"]
 
@@ -77,7 +77,7 @@ class _Compare:
             wished = {m: self._settings.overrides(m, values) for m in names}
             return board_value("compare", begin(self._ctx, question, wished, self._ctx.who(request))), ""
         except TrioscopeError as error:
-            return gr.skip(), str(error)
+            return gr.skip(), error_html(str(error))
 
     def chosen(self, methods: Any) -> list[Any]:
         """The button counts; the settings follow the choice."""

@@ -14,7 +14,7 @@ from ui.context import UiContext
 from ui.live import Feed, make_board, stored_runs
 from ui.methods import SettingInputs, method_cards
 from ui.render.start import start_html
-from ui.shell import BOOT, error_line
+from ui.shell import BOOT, error_html, error_line
 
 FIRST = "trio"
 
@@ -61,14 +61,14 @@ class _Explore:
             overrides = self._settings.overrides(method, values)
             return board_value("", begin(self._ctx, question, {method: overrides}, self._ctx.who(request))), ""
         except TrioscopeError as error:
-            return gr.skip(), str(error)
+            return gr.skip(), error_html(str(error))
 
     def pick(self, method: str, request: gr.Request, event: gr.EventData, *values: Any) -> tuple[Any, str, Any]:
         """Runs an example."""
         wanted = event._data.get("id") if isinstance(event._data, dict) else None
         found = next((q.question for q in questions() if q.id == wanted), None)
         if found is None:
-            return gr.skip(), f"there is no example {wanted!r}", gr.skip()
+            return gr.skip(), error_html(f"there is no example {wanted!r}"), gr.skip()
         return (*self.ask(found, method, request, *values), found)
 
     def open(self, request: gr.Request) -> tuple[Any, Any, str]:
