@@ -13,8 +13,19 @@ from contextlib import aclosing
 
 from trio_core.errors import EngineBroken, EngineTimeout, TrioscopeError
 from trio_core.events import (
-    Answered, BaseEvent, LLMCalled, Retrieved, RoundStarted, RunFailed, RunFinished, RunStarted, StateSaved, StoredEvent, TextDelta,
-    Totals, is_end,
+    Answered,
+    BaseEvent,
+    LLMCalled,
+    Retrieved,
+    RoundStarted,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StateSaved,
+    StoredEvent,
+    TextDelta,
+    Totals,
+    is_end,
 )
 from trio_core.methods.base import Method, State
 from trio_core.metrics import score

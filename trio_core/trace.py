@@ -6,8 +6,19 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from trio_core.events import (
-    Answered, BaseEvent, Directions, Knowledge, LLMCalled, Retrieved, RoundStarted, RunFailed, RunFinished, RunStarted, StateSaved,
-    SubQueries, Verdict,
+    Answered,
+    BaseEvent,
+    Directions,
+    Knowledge,
+    LLMCalled,
+    Retrieved,
+    RoundStarted,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StateSaved,
+    SubQueries,
+    Verdict,
 )
 
 

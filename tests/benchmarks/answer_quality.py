@@ -10,7 +10,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.common import RESULTS, append_row, bootstrap, demo_questions, mean, read_rows, run_row, table, workbench, write_report
+from tests.benchmarks.common import (
+    RESULTS,
+    append_row,
+    bootstrap,
+    demo_questions,
+    mean,
+    read_rows,
+    run_row,
+    table,
+    workbench,
+    write_report,
+)
 from trio_core.settings import load_settings
 
 METHODS = ("no_retrieval", "trio", "maps")
@@ -31,13 +42,12 @@ def main(args: argparse.Namespace) -> None:
     done = {(r["question_id"], r["method"]) for r in rows}
     todo = [(q, m) for q in demo_questions(args.limit) for m in methods if (q.id, m) not in done]
     if todo and not args.report_only:
-        with workbench() as bench:
-            # Two runs at once: writing gains from company, so all of it takes less time; no figure here is a time.
-            with ThreadPoolExecutor(2) as pool:
-                for n, row in enumerate(pool.map(lambda job: run_row(bench, *job), todo), 1):
-                    append_row(args.rows, row)
-                    rows.append(row)
-                    print(f"{n}/{len(todo)} {row['method']} {row['question_id']} em {row['scores'].get('em')} {row['answer']!r}", flush=True)
+        # Two runs at once: writing gains from company, so all of it takes less time; no figure here is a time.
+        with workbench() as bench, ThreadPoolExecutor(2) as pool:
+            for n, row in enumerate(pool.map(lambda job: run_row(bench, *job), todo), 1):
+                append_row(args.rows, row)
+                rows.append(row)
+                print(f"{n}/{len(todo)} {row['method']} {row['question_id']} em {row['scores'].get('em')} {row['answer']!r}", flush=True)
     report(rows)
 
 

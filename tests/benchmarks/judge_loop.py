@@ -8,8 +8,8 @@ from pathlib import Path
 
 from storage import SnapshotRequest, open_store
 from tests.benchmarks.common import table, write_report
-from trio_core.settings import load_settings
 from training.service import TrainingService
+from trio_core.settings import load_settings
 
 ENDED = {"done", "failed", "stopped"}
 

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trio_core.parsing import (
-    parse_answer, parse_plan, parse_queries, parse_query, parse_refine, parse_verdict, same_query,
+    parse_answer,
+    parse_plan,
+    parse_queries,
+    parse_query,
+    parse_refine,
+    parse_verdict,
+    same_query,
 )
 
 

@@ -3,8 +3,19 @@
 from __future__ import annotations
 
 from trio_core.events import (
-    Answered, BaseEvent, Directions, Knowledge, LLMCalled, Retrieved, RoundStarted, RunFailed, RunFinished, RunStarted, StateSaved,
-    SubQueries, Verdict,
+    Answered,
+    BaseEvent,
+    Directions,
+    Knowledge,
+    LLMCalled,
+    Retrieved,
+    RoundStarted,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    StateSaved,
+    SubQueries,
+    Verdict,
 )
 
 

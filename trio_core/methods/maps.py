@@ -18,7 +18,18 @@ from pydantic import Field
 
 from trio_core.events import Answered, BaseEvent, Directions, Hidden, Knowledge, RoundStarted, SubQueries
 from trio_core.methods.base import (
-    Carried, MethodSettings, Reply, State, Tools, ask, first_seen, judge, judge_messages, prompt_budget, retrieved, search,
+    Carried,
+    MethodSettings,
+    Reply,
+    State,
+    Tools,
+    ask,
+    first_seen,
+    judge,
+    judge_messages,
+    prompt_budget,
+    retrieved,
+    search,
 )
 from trio_core.methods.trio import answer_of
 from trio_core.parsing import Parsed, Plan, Refined, parse_plan, parse_queries, parse_refine, query_key

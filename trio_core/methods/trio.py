@@ -16,7 +16,18 @@ from pydantic import Field
 
 from trio_core.events import Answered, BaseEvent, RoundStarted, SubQueries, Verdict
 from trio_core.methods.base import (
-    Carried, MethodSettings, Reply, State, Tools, ask, first_seen, judge, judge_messages, prompt_budget, retrieved, search,
+    Carried,
+    MethodSettings,
+    Reply,
+    State,
+    Tools,
+    ask,
+    first_seen,
+    judge,
+    judge_messages,
+    prompt_budget,
+    retrieved,
+    search,
 )
 from trio_core.parsing import Parsed, parse_answer, parse_query, same_query
 from trio_core.pool import FittedPool, Repeats, fit_pool, pool_text
@@ -117,7 +128,7 @@ class Trio:
         used = [entry.query for entry in state.pool]
         listed = "; ".join(f'"{q}"' for q in used)
         hint = ""
-        for attempt in (1, 2):
+        for _attempt in (1, 2):
             fitted = await self._fit("query", state, used=listed, hint=hint)
             messages = self.tools.prompts["query"].render(question=state.question, pool=fitted.text, used=listed, hint=hint)
             reply: Reply | None = None
