@@ -138,9 +138,9 @@ def app_url(app: App) -> str:
     return app.url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """One Chromium a session."""
+    """One Chromium a module, not a session: while Playwright runs in a thread, no asyncio test can run in it."""
     with sync_playwright() as playwright:
         chromium = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         yield chromium
