@@ -76,8 +76,7 @@ class Workbench:
             self.retriever = await asyncio.to_thread(build_retriever, self.settings, self._progress)
             self._message = "loading the model"
             await self.engine.start()
-            if self._judge is not None and self._judge.name != self.engine.judge.name:
-                await self.engine.use_judge(self._judge)
+            await self.engine.use_judge(self._with_threshold(self._judge or JudgeAdapter()))
             self._message = "asking the model server what it can do"
             self.capabilities = await self.engine.probe()
             self._state, self._message = "ready", "ready"
@@ -153,7 +152,13 @@ class Workbench:
 
     def use_judge(self, judge: JudgeAdapter) -> None:
         """Makes a judge version live; raises EngineError and keeps the old one when that fails."""
-        self.call(self.engine.use_judge(judge))
+        self.call(self.engine.use_judge(self._with_threshold(judge)))
+
+    def _with_threshold(self, judge: JudgeAdapter) -> JudgeAdapter:
+        """A trained judge brings its own threshold; that of the bare model is a setting."""
+        if judge.name != JudgeAdapter().name:
+            return judge
+        return judge.model_copy(update={"threshold": self.settings.judge.threshold})
 
     def passages(self, ids: list[str]) -> list[Passage]:
         """Passages by id."""

@@ -21,23 +21,23 @@ def main(args: argparse.Namespace) -> None:
     """Presses Run n times; each run is stopped once its first round is on the page."""
     from playwright.sync_api import sync_playwright
 
-    from tests.e2e.browser import ARGUMENTS, EXECUTABLE
+    from tests.e2e.conftest import CHROMIUM, FLAGS
 
     seconds = []
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=EXECUTABLE, args=ARGUMENTS)
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
         for question in demo_questions(args.limit):
             page = browser.new_page()
             page.goto(args.url)
-            box = page.locator("#question textarea, #question input").first
+            box = page.locator("#ts-question textarea")
             box.wait_for()
             page.wait_for_timeout(1500)
             box.fill(question.question)
             began = time.monotonic()
-            page.locator("#run").click()
-            page.locator("[data-key^='round']").first.wait_for(timeout=60_000)
+            page.locator("#ts-run").click()
+            page.locator("#ts-board .board > *").first.wait_for(timeout=60_000)
             seconds.append(time.monotonic() - began)
-            page.locator("#stop").click()
+            page.locator("#ts-stop").click()
             page.wait_for_timeout(3000)
             page.close()
         browser.close()

@@ -6,7 +6,8 @@ import argparse
 import time
 from pathlib import Path
 
-from storage import SnapshotRequest, open_store
+from storage import open_store
+from storage.values import SnapshotRequest
 from tests.benchmarks.common import table, write_report
 from training.service import TrainingService
 from trio_core.settings import load_settings
@@ -17,7 +18,10 @@ ENDED = {"done", "failed", "stopped"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags."""
     parser.add_argument("--data-dir", type=Path, default=Path("var/judge-loop"))
-    parser.add_argument("--set", action="append", default=[], help="a setting, e.g. training.max_rows=100")
+    parser.add_argument("--set", action="append", default=[], help="a setting, e.g. training.base_model=FOLDER")
+    parser.add_argument("--train-rows", type=int, default=140)
+    parser.add_argument("--eval-rows", type=int, default=100)
+    parser.add_argument("--threshold-rows", type=int, default=40)
 
 
 def main(args: argparse.Namespace) -> None:
@@ -29,15 +33,17 @@ def main(args: argparse.Namespace) -> None:
     try:
         items = service.make_demo_items(lambda what, share: None)
         snapshot = store.create_snapshot(SnapshotRequest(held_out_fraction=0.4, seed=13, sources=frozenset({"gold"}), balance=True))
-        plan = service.plan(snapshot.id)
+        overrides = {"max_rows": args.train_rows, "eval_rows": args.eval_rows, "threshold_rows": args.threshold_rows}
+        plan = service.plan(snapshot.id, overrides)
+        print(plan.model_dump_json(indent=1, exclude={"dropped"}), flush=True)
         began = time.monotonic()
-        job = service.start(snapshot.id)
+        job = service.start(snapshot.id, overrides)
         while (view := service.job_view(job.id)).job.state not in ENDED:
             print(view.job.progress, flush=True)
             time.sleep(15)
         seconds = time.monotonic() - began
         if view.job.state != "done":
-            raise SystemExit(f"training {view.job.state}: {view.job.error}\n{view.log}")
+            raise SystemExit(f"training {view.job.state}: {view.job.error}\n{view.log_tail}")
         version = store.judge_versions()[-1]
     finally:
         service.close()

@@ -52,11 +52,14 @@ class App(NamedTuple):
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Everything here is slow: a server and a browser."""
+    """Everything here is slow: a server and a browser. Without a browser it is skipped, except where one is required (CI)."""
     here = Path(__file__).parent
+    absent = not Path(CHROMIUM).exists() and not os.environ.get("TRIOSCOPE_REQUIRE_BROWSER")
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.slow)
+            if absent:
+                item.add_marker(pytest.mark.skip(reason=f"no browser at {CHROMIUM} (set TRIOSCOPE_CHROMIUM)"))
 
 
 def launch(data_dir: Path, *flags: str) -> App:
