@@ -47,14 +47,23 @@ def workbench(profile: str = "embedded", flags: Sequence[str] = ()) -> Iterable[
         bench.close()
 
 
-def run_row(bench: Workbench, question: demo.DemoQuestion, method: str) -> dict[str, Any]:
-    """Runs one question to its end and gives its figures."""
+def run_row(bench: Workbench, question: demo.DemoQuestion, method: str, record: Path | None = None) -> dict[str, Any]:
+    """Runs one question to its end and gives its figures; with `record` the run's events are written into that folder."""
     request = RunRequest(question=question.question, method=method, gold=question.gold, dataset="demo", question_id=question.id)
     run_id = bench.start_run(request)
     bench.wait_run(run_id)
     snapshot = bench.poll(run_id)
     assert snapshot is not None
+    if record is not None:
+        _record(record / f"{question.id}-{method}.json", request, list(snapshot.events))
     return row_of(question, method, list(snapshot.events))
+
+
+def _record(path: Path, request: RunRequest, events: list[StoredEvent]) -> None:
+    """A run as `trio_core/demo/recorded` keeps it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    body = {"request": request.model_dump(mode="json") | {"origin": "recorded"}, "events": [e.model_dump(mode="json") for e in events]}
+    path.write_text(json.dumps(body, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def row_of(question: demo.DemoQuestion, method: str, events: list[StoredEvent]) -> dict[str, Any]:

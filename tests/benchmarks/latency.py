@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from pathlib import Path
 from typing import Any
 
 from tests.benchmarks.common import RESULTS, append_row, demo_questions, median, run_row, table, workbench, write_report
@@ -15,6 +16,7 @@ TARGETS = {"trio": 45.0, "maps": 90.0}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags."""
     parser.add_argument("--limit", type=int, default=12)
+    parser.add_argument("--record", type=Path, help="write each run's events into this folder (trio_core/demo/recorded)")
 
 
 def main(args: argparse.Namespace) -> None:
@@ -22,9 +24,9 @@ def main(args: argparse.Namespace) -> None:
     rows: list[dict[str, Any]] = []
     with workbench() as bench:
         capabilities = bench.capabilities
-        for method in TARGETS:
-            for question in demo_questions(args.limit):
-                row = run_row(bench, question, method)
+        for question in demo_questions(args.limit):
+            for method in TARGETS:
+                row = run_row(bench, question, method, args.record)
                 rows.append(row)
                 # The same runs count for answer quality, which need not repeat them.
                 append_row(RESULTS / "answer_quality.jsonl", row)
