@@ -98,7 +98,7 @@ async def drive(
         message = f"the run's time limit of {time_limit_s:g} s ran out (setting runs.time_limit_s)"
         yield ledger.stamp(_failed(EngineTimeout(message), where, ledger))
     except TrioscopeError as error:
-        yield ledger.stamp(_failed(error, where, ledger))
+        yield ledger.stamp(_failed(error, error.where or where, ledger))
 
 
 async def _steps(

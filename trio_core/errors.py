@@ -27,6 +27,8 @@ class TrioscopeError(Exception):
     """Base of all errors whose text is shown to the user as it stands."""
 
     acts = "user"
+    where = ""
+    """The step of a run in which it happened, where a method knows it."""
 
 
 class SettingsError(TrioscopeError):

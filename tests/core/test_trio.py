@@ -109,6 +109,12 @@ async def test_a_dying_server_keeps_what_was_written() -> None:
     assert (end.status, end.partial, end.where) == ("interrupted", "Bea", "round 2, query")
 
 
+async def test_a_failing_judge_is_named_as_the_place() -> None:
+    script = {"judge": [{"text": "", "error": "EngineTimeout", "message": "total limit ran out"}]}
+    end = (await run_method(method_of("trio", script)))[-1]
+    assert (end.status, end.where, end.acts) == ("failed", "round 1, judge", "server")
+
+
 async def test_continues_from_the_last_stored_state() -> None:
     script = {"judge": [NO], "query": [{"text": "Bea", "error": "EngineBroken"}]}
     first = [e for e in await run_method(method_of("trio", script)) if e.type != "text_delta"]

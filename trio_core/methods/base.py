@@ -15,7 +15,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from trio_core.engines.base import Engine
-from trio_core.errors import SettingsError
+from trio_core.errors import SettingsError, TrioscopeError
 from trio_core.events import BaseEvent, Hidden, LLMCalled, Retrieved, RetrievedHit, TextDelta, Verdict
 from trio_core.parsing import Parsed, parse_verdict
 from trio_core.prompting import PromptBook
@@ -117,12 +117,16 @@ async def ask(
     prompt = tools.prompts[role]
     call = ChatCall(role=role, messages=messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature)
     completion: Completion | None = None
-    async with aclosing(tools.engine.stream(call)) as pieces:  # type: ignore[type-var]
-        async for piece in pieces:
-            if isinstance(piece, str):
-                yield TextDelta(round=round_, role=role, text=piece)
-            else:
-                completion = piece
+    try:
+        async with aclosing(tools.engine.stream(call)) as pieces:
+            async for piece in pieces:
+                if isinstance(piece, str):
+                    yield TextDelta(round=round_, role=role, text=piece)
+                else:
+                    completion = piece
+    except TrioscopeError as error:
+        error.where = f"round {round_}, {role}"
+        raise
     assert completion is not None, "an engine ends every stream with a Completion"
     parsed = parse(completion)
     yield called(role, round_, messages, completion, parsed, hidden, dropped)
@@ -156,9 +160,12 @@ async def judge(
     """
     live = tools.engine.judge
     prompt = tools.prompts["judge"]
-    reading = await tools.engine.verdict(
-        ChatCall(role="judge", messages=item.messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature)
-    )
+    call = ChatCall(role="judge", messages=item.messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature)
+    try:
+        reading = await tools.engine.verdict(call)
+    except TrioscopeError as error:
+        error.where = f"round {round_}, judge"
+        raise
     written = parse_verdict(reading.completion.text)
     label, note = written.value, written.note
     if reading.p_sufficient is not None:
