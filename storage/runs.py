@@ -51,6 +51,12 @@ class RunRecorder(Database):
         self._append(session, run_id, event)
 
     @writes
+    def append_all(self, session: Session, run_id: str, events: Sequence[StoredEvent]) -> None:
+        """`append` for several events in one transaction: all of them, or none."""
+        for event in events:
+            self._append(session, run_id, event)
+
+    @writes
     def set_status(self, session: Session, run_id: str, status: RunStatus) -> None:
         """Changes the status of a run that has not ended; ends come through `append`."""
         if status in ENDED:

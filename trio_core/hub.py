@@ -1,5 +1,8 @@
 """The run hub: runs live here, outside any browser event, and every event is stored before anybody sees it.
 
+A run does not wait for the store: its events go to a writer of its own, which stores what has gathered in one transaction and
+then shows it. A store that fails ends the run.
+
 Pages and the command line only look: `poll` returns what is new after a sequence number, for running and for stored runs alike,
 so a reload, a second tab or a closed tab changes nothing for the run. The hub works inside one event loop
 (`trio_core.loop_thread`); `poll` may be called from any thread.
@@ -24,6 +27,8 @@ from trio_core.settings import RunSettings
 log = logging.getLogger(__name__)
 
 HEARTBEAT_S = 5.0
+PENDING = 256
+"""Events of a run that may wait for the store before the run waits too."""
 STALE_S = 20.0
 """A run without a heartbeat for so long belongs to an app that is gone."""
 
@@ -167,7 +172,10 @@ class RunHub:
                 await asyncio.to_thread(self._store.set_status, run_id, "running")
                 await self._drive(run_id, run)
         except asyncio.CancelledError:
-            await self._end_from_outside(run_id, run)
+            if run.fault:
+                self._unstored(run, run.fault)
+            else:
+                await self._end_from_outside(run_id, run)
         except StoreError as error:
             self._unstored(run, str(error))
         except Exception as error:  # a fault of ours must end the run visibly, never leave it "running"
@@ -184,30 +192,46 @@ class RunHub:
         stream = drive(
             prepared.method, prepared.started, gold=run.request.gold, earlier=tuple(run.events), time_limit_s=self._settings.time_limit_s
         )
-        async with aclosing(stream) as events:  # type: ignore[type-var]
-            async for event in events:
-                await self._take(run_id, run, event)
-
-    async def _take(self, run_id: str, run: _Run, event: BaseEvent) -> None:
-        """Stores the event, then shows it. Live text is shown only."""
-        if isinstance(event, TextDelta):
-            before = run.live.text if run.live and (run.live.round, run.live.role) == (event.round, event.role) else ""
-            run.live = LiveText(event.round, event.role, before + event.text)
-            return
-        # Shielded: a stop that arrives during the write must not leave the memory behind the store.
-        write = asyncio.ensure_future(asyncio.to_thread(self._store.append, run_id, event))
+        pending: asyncio.Queue[StoredEvent | None] = asyncio.Queue(maxsize=PENDING)
+        writer = asyncio.create_task(self._write(run_id, run, pending))
         try:
-            await asyncio.shield(write)
-        except asyncio.CancelledError:
-            await write
-            self._show(run, event)
-            raise
-        self._show(run, event)
+            async with aclosing(stream) as events:  # type: ignore[type-var]
+                async for event in events:
+                    if isinstance(event, TextDelta):
+                        self._show_text(run, event)
+                    else:
+                        await pending.put(event)  # type: ignore[arg-type]
+        finally:
+            await _finish(writer, pending)
+
+    async def _write(self, run_id: str, run: _Run, pending: asyncio.Queue[StoredEvent | None]) -> None:
+        """Stores events in order, then shows them, until None comes."""
+        more = True
+        while more:
+            batch = [await pending.get()]
+            while not pending.empty():
+                batch.append(pending.get_nowait())
+            events = [e for e in batch if e is not None]
+            more = len(events) == len(batch)
+            try:
+                await asyncio.to_thread(self._store.append_all, run_id, events)
+            except StoreError as error:
+                run.fault = str(error)
+                assert run.task is not None
+                run.task.cancel()
+                return
+            for event in events:
+                self._show(run, event)
+
+    def _show_text(self, run: _Run, event: TextDelta) -> None:
+        """Live text is shown and never stored."""
+        before = run.live.text if run.live and (run.live.round, run.live.role) == (event.round, event.role) else ""
+        run.live = LiveText(event.round, event.role, before + event.text)
 
     def _show(self, run: _Run, event: BaseEvent) -> None:
         with self._lock:
             run.events.append(event)  # type: ignore[arg-type]
-            if isinstance(event, LLMCalled):
+            if isinstance(event, LLMCalled) and run.live and (run.live.round, run.live.role) == (event.round, event.role):
                 run.live = None
             if is_end(event):
                 run.status = getattr(event, "status", "finished")
@@ -244,6 +268,23 @@ class RunHub:
                 await asyncio.to_thread(self._store.sweep, STALE_S)
             except StoreError as error:
                 log.warning("heartbeat: %s", error)
+
+
+async def _finish(writer: asyncio.Task[None], pending: asyncio.Queue[StoredEvent | None]) -> None:
+    """Lets the writer store what it has, even while the run itself is being cancelled."""
+    while not writer.done():
+        if not pending.full():
+            pending.put_nowait(None)
+            break
+        await asyncio.sleep(0)
+    cancelled: asyncio.CancelledError | None = None
+    while not writer.done():
+        try:
+            await asyncio.shield(writer)
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
 
 
 def check_question(question: str, limit: int) -> str:

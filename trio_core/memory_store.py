@@ -42,6 +42,11 @@ class MemoryStore:
                 status: RunStatus = event.status if isinstance(event, RunFailed) else "finished"
                 self._runs[run_id] = self._runs[run_id].model_copy(update={"status": status})
 
+    def append_all(self, run_id: str, events: Sequence[StoredEvent]) -> None:
+        """One after the other."""
+        for event in events:
+            self.append(run_id, event)
+
     def set_status(self, run_id: str, status: RunStatus) -> None:
         """Changes a status."""
         with self._lock:

@@ -68,6 +68,9 @@ class RunStore(Protocol):
         The end event sets the run's status and totals in the same transaction. Raises StoreError.
         """
 
+    def append_all(self, run_id: str, events: Sequence[StoredEvent]) -> None:
+        """`append` for several events in one transaction: all of them, or none."""
+
     def set_status(self, run_id: str, status: RunStatus) -> None:
         """Changes a run's status (queued -> running -> stopping); ends come through `append`."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import tempfile
+import time
 from pathlib import Path
 from typing import Any
 
@@ -30,28 +31,36 @@ def main(args: argparse.Namespace) -> None:
         bench = Workbench(settings, store)
         bench.bring_up(wait=True)
         try:
-            alone = [_run(bench, n, 1)[0] for n in range(args.runs)]
+            alone = [row for n in range(args.runs) for row in _run(bench, n, 1)]
             together = [row for n in range(0, args.runs, 5) for row in _run(bench, n, 5)]
         finally:
             bench.close()
             store.close()
-    lines = [[name, len(rows), f"{median(r['ms_a_call'] for r in rows):.2f}", f"{mean(r['ms_a_call'] for r in rows):.2f}", f"{TARGET_MS:g}"]
+    lines = [[name, len(rows), f"{median(r['ms_a_call'] for r in rows):.2f}", f"{mean(r['ms_a_call'] for r in rows):.2f}",
+              f"{median(r['critical_ms_a_call'] for r in rows):.2f}", f"{TARGET_MS:g}"]
              for name, rows in (("one run at a time", alone), ("five at once", together))]
-    body = table(["", "runs", "median ms a call", "mean ms a call", "target ms"], lines)
-    body += ["", "Time of a run in neither engine nor retriever, divided by its LLM calls; each event is stored (SQLite, WAL) before it is shown."]
+    body = table(["", "batches", "median ms a call", "mean ms a call", "of it before the next call can begin, median", "target ms"], lines)
+    body += ["", "From the wish until the last event is stored and shown, less the time in engine and retriever, divided by the LLM calls. Each event is stored (SQLite, WAL) before it is shown, by a writer beside the run."]
     write_report("overhead", "Time outside engine and retriever, scripted engine", body, {"alone": alone, "together": together}, settings)
 
 
 def _run(bench: Workbench, n: int, at_once: int) -> list[dict[str, Any]]:
+    """The clock runs from the wish until the last event is stored and shown."""
     questions = demo_questions(None)
+    began = time.monotonic()
     ids = [bench.start_run(RunRequest(question=questions[(n + i) % len(questions)].question, method=("trio", "maps")[(n + i) % 2])) for i in range(at_once)]
-    rows = []
     for run_id in ids:
         bench.wait_run(run_id)
+    wall = time.monotonic() - began
+    totals = []
+    for run_id in ids:
         snapshot = bench.poll(run_id)
         assert snapshot is not None
         end = snapshot.events[-1]
         assert isinstance(end, RunFinished), end
-        t = end.totals
-        rows.append({"calls": t.calls, "ms_a_call": 1000 * (t.seconds - t.engine_seconds - t.retriever_seconds) / t.calls})
-    return rows
+        totals.append(end.totals)
+    calls = sum(t.calls for t in totals)
+    # Of runs side by side the waits overlap: their mean is what each of them waited for engine and retriever.
+    outside = sum(t.engine_seconds + t.retriever_seconds for t in totals) / at_once
+    inside = sum(t.seconds - t.engine_seconds - t.retriever_seconds for t in totals)
+    return [{"calls": calls, "ms_a_call": 1000 * (wall - outside) / calls, "critical_ms_a_call": 1000 * inside / calls}]

@@ -54,11 +54,24 @@ async def test_an_event_that_cannot_be_stored_is_not_shown() -> None:
                 raise StoreError("disk full: free some space")
             super().append(run_id, event)
 
-    hub = hub_of(QUICK, Full())
+    store = Full()
+    hub = hub_of(QUICK, store)
     run_id = await hub.start(ask())
     await hub.wait(run_id)
     snapshot = hub.poll(run_id)
-    assert (snapshot.status, len(snapshot.events)) == ("failed", 2) and "disk full" in snapshot.fault
+    assert snapshot.status == "failed" and "disk full" in snapshot.fault
+    assert list(snapshot.events) == list(store.events(run_id))[: len(snapshot.events)] and len(snapshot.events) <= 2
+
+
+async def test_a_failing_store_ends_a_run_in_the_middle_of_a_call() -> None:
+    class Gone(MemoryStore):
+        def append(self, run_id: str, event: StoredEvent) -> None:
+            raise StoreError("the disk is gone")
+
+    hub = hub_of({"judge": [{**NO, "delay_s": 60}]}, Gone())
+    run_id = await hub.start(ask())
+    await asyncio.wait_for(hub.wait(run_id), 20)
+    assert hub.poll(run_id).status == "failed" and not hub.poll(run_id).events
 
 
 async def test_stop_is_stored_and_the_run_can_go_on() -> None:
