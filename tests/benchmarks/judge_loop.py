@@ -6,11 +6,15 @@ import argparse
 import time
 from pathlib import Path
 
-from storage import open_store
+from storage import Store, open_store
 from storage.values import SnapshotRequest
-from tests.benchmarks.common import table, write_report
+from tests.benchmarks.common import demo_questions, table, write_report
 from training.service import TrainingService
-from trio_core.settings import load_settings
+from trio_core.events import Verdict
+from trio_core.memory_store import MemoryStore
+from trio_core.runs import RunRequest
+from trio_core.settings import Settings, load_settings
+from trio_core.workbench import Workbench
 
 ENDED = {"done", "failed", "stopped"}
 
@@ -22,6 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--train-rows", type=int, default=140)
     parser.add_argument("--eval-rows", type=int, default=100)
     parser.add_argument("--threshold-rows", type=int, default=40)
+    parser.add_argument("--promote-last", action="store_true", help="train nothing; make the last judge live and ask one question")
 
 
 def main(args: argparse.Namespace) -> None:
@@ -29,6 +34,9 @@ def main(args: argparse.Namespace) -> None:
     settings = load_settings("embedded", env={}, flags=args.set)
     args.data_dir.mkdir(parents=True, exist_ok=True)
     store = open_store(f"sqlite:///{args.data_dir / 'judge.db'}")
+    if args.promote_last:
+        promote_last(settings, store)
+        return
     service = TrainingService(settings, store, None)
     try:
         items = service.make_demo_items(lambda what, share: None)
@@ -55,6 +63,29 @@ def main(args: argparse.Namespace) -> None:
     body += table(["held-out items", "zero-shot", version.name], [[n, _figure(scores["before"][n]), _figure(scores["after"][n])] for n in names])
     write_report("judge_loop", "One CPU training of the judge on the demo corpus", body,
                  {"plan": plan.model_dump(mode="json"), "scores": scores, "seconds": seconds, "manifest": snapshot.manifest.model_dump(mode="json")}, settings)
+
+
+def promote_last(settings: Settings, store: Store) -> None:
+    """Makes the last judge live in the real engine, compares P(sufficient) with transformers, and runs TRIO with it."""
+    bench = Workbench(settings, MemoryStore())
+    bench.bring_up(wait=True)
+    try:
+        name = store.judge_versions()[-1].name
+        version = TrainingService(settings, store, bench).promote(name, by="benchmark", reason="measured by the judge loop")
+        question = demo_questions(1)[0]
+        run_id = bench.start_run(RunRequest(question=question.question, method="trio", gold=question.gold))
+        bench.wait_run(run_id)
+        snapshot = bench.poll(run_id)
+        assert snapshot is not None
+        verdicts = [e for e in snapshot.events if isinstance(e, Verdict)]
+    finally:
+        bench.close()
+        store.close()
+    served = version.scores.get("served", {})
+    body = [f"Live judge: {version.name}, threshold {version.threshold:.3f}", "", f"One held-out item, P(sufficient): {served}", ""]
+    body += table(["round", "verdict", "P(sufficient)", "judged by"], [[v.round, v.label, _figure(v.p_sufficient or 0.0), v.judged_by] for v in verdicts])
+    write_report("judge_promotion", "A trained judge goes live without a restart of the app", body,
+                 {"served": served, "verdicts": [v.model_dump(mode="json", exclude={"item"}) for v in verdicts]}, settings)
 
 
 def _figure(value: float) -> str:
