@@ -42,7 +42,8 @@ def main(args: argparse.Namespace) -> None:
 def _start(clone: Path) -> tuple[float, float, float]:
     """Seconds until the page answers, the engine is ready and a TRIO run has ended; the app is ended again."""
     began = time.monotonic()
-    env = {k: v for k, v in os.environ.items() if k not in {"VIRTUAL_ENV", "PYTHONPATH"}}
+    # Without pip's cache, so that the downloads are part of it.
+    env = {k: v for k, v in os.environ.items() if k not in {"VIRTUAL_ENV", "PYTHONPATH"}} | {"PIP_NO_CACHE_DIR": "1"}
     with (clone / "make.log").open("w") as log:
         app = subprocess.Popen(["make", "app", "ARGS=--set server.port=0"], cwd=clone, stdout=log, stderr=log, env=env, start_new_session=True)
     try:
