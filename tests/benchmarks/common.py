@@ -22,7 +22,7 @@ from trio_core import demo
 from trio_core.events import Answered, LLMCalled, RunFailed, RunFinished, StoredEvent, Verdict
 from trio_core.memory_store import MemoryStore
 from trio_core.runs import RunRequest
-from trio_core.settings import Settings, load_settings
+from trio_core.settings import PROJECT_ROOT, Settings, load_settings
 from trio_core.workbench import Workbench
 
 RESULTS = Path(__file__).parent / "results"
@@ -116,9 +116,14 @@ def write_report(name: str, title: str, body: Sequence[str], raw: Mapping[str, A
     RESULTS.mkdir(parents=True, exist_ok=True)
     versions = ", ".join(f"{k} {v}" for k, v in about["versions"].items())
     head = [f"# {title}", "", f"`{about['command']}` · {about['date']} · {about['machine']}", "", f"Versions: {versions}", ""]
-    (RESULTS / f"{name}.md").write_text("\n".join([*head, *body, ""]), encoding="utf-8")
-    (RESULTS / f"{name}.json").write_text(json.dumps({**about, **raw}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (RESULTS / f"{name}.md").write_text(_public("\n".join([*head, *body, ""])), encoding="utf-8")
+    (RESULTS / f"{name}.json").write_text(_public(json.dumps({**about, **raw}, indent=1, ensure_ascii=False) + "\n"), encoding="utf-8")
     print("\n".join([*head, *body]))
+
+
+def _public(text: str) -> str:
+    """Without the paths of this machine."""
+    return text.replace(sys.executable, "python").replace(f"{PROJECT_ROOT}/", "").replace(str(Path.home()), "~")
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[str]:

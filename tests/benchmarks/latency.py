@@ -45,6 +45,8 @@ def report(rows: list[dict[str, Any]], capabilities: Capabilities | None) -> Non
     lines = []
     for method, target in TARGETS.items():
         own = [r["totals"] for r in rows if r["method"] == method]
+        if not own:
+            continue
         seconds = [t["seconds"] for t in own]
         outside = [1 - (t["engine_seconds"] + t["retriever_seconds"]) / t["seconds"] for t in own]
         prompt, cached = sum(t["prompt_tokens"] for t in own), sum(t["cached_tokens"] for t in own)

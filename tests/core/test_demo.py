@@ -10,6 +10,7 @@ from importlib import resources
 import pytest
 
 from trio_core import demo
+from trio_core.demo.recorded import recorded
 
 
 @lru_cache
@@ -54,3 +55,11 @@ def test_each_gold_passage_holds_what_its_hop_needs(question: demo.DemoQuestion)
 def test_a_typed_example_is_recognised() -> None:
     first = demo.questions()[0]
     assert demo.find("  " + first.question.upper()) == first and demo.find("Who?") is None
+
+
+def test_recorded_runs_are_whole_and_marked() -> None:
+    runs = recorded()
+    assert {r.method for r, _ in runs} == {"trio", "maps"} and all(r.origin == "recorded" for r, _ in runs)
+    for request, events in runs:
+        assert [e.seq for e in events] == list(range(len(events))) and events[-1].type == "run_finished", request.question
+        assert all(e.model != "scripted" for e in events if e.type == "llm_called"), "only a real model is recorded"
