@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from storage import open_store
-from tests.benchmarks.common import demo_questions, mean, median, table, write_report
+from tests.benchmarks.common import demo_questions, median, table, write_report
 from trio_core.events import RunFinished
 from trio_core.runs import RunRequest
 from trio_core.settings import load_settings
@@ -36,12 +36,16 @@ def main(args: argparse.Namespace) -> None:
         finally:
             bench.close()
             store.close()
-    lines = [[name, len(rows), f"{median(r['ms_a_call'] for r in rows):.2f}", f"{mean(r['ms_a_call'] for r in rows):.2f}",
-              f"{median(r['critical_ms_a_call'] for r in rows):.2f}", f"{TARGET_MS:g}"]
-             for name, rows in (("one run at a time", alone), ("five at once", together))]
-    body = table(["", "batches", "median ms a call", "mean ms a call", "of it before the next call can begin, median", "target ms"], lines)
+    lines = [["one run at a time", len(alone), _median(alone, "ms_a_call"), _median(alone, "critical_ms_a_call"), f"{TARGET_MS:g}"],
+             # Side by side the runs share one retriever thread, so the wall clock says nothing about our own time.
+             ["five at once", len(together), "–", _median(together, "critical_ms_a_call"), f"{TARGET_MS:g}"]]
+    body = table(["", "batches", "ms a call until stored and shown, median", "ms a call before the next can begin, median", "target ms"], lines)
     body += ["", "From the wish until the last event is stored and shown, less the time in engine and retriever, divided by the LLM calls. Each event is stored (SQLite, WAL) before it is shown, by a writer beside the run."]
     write_report("overhead", "Time outside engine and retriever, scripted engine", body, {"alone": alone, "together": together}, settings)
+
+
+def _median(rows: list[dict[str, Any]], name: str) -> str:
+    return f"{median(r[name] for r in rows):.2f}"
 
 
 def _run(bench: Workbench, n: int, at_once: int) -> list[dict[str, Any]]:
@@ -60,7 +64,6 @@ def _run(bench: Workbench, n: int, at_once: int) -> list[dict[str, Any]]:
         assert isinstance(end, RunFinished), end
         totals.append(end.totals)
     calls = sum(t.calls for t in totals)
-    # Of runs side by side the waits overlap: their mean is what each of them waited for engine and retriever.
-    outside = sum(t.engine_seconds + t.retriever_seconds for t in totals) / at_once
+    outside = sum(t.engine_seconds + t.retriever_seconds for t in totals)
     inside = sum(t.seconds - t.engine_seconds - t.retriever_seconds for t in totals)
     return [{"calls": calls, "ms_a_call": 1000 * (wall - outside) / calls, "critical_ms_a_call": 1000 * inside / calls}]
