@@ -19,6 +19,9 @@ def add_parser(commands: Any) -> None:
     """Adds the command."""
     parser = commands.add_parser("prepare", help="get the model file and the index ready")
     add_settings_flags(parser)
+    # `make app ARGS=…` gives its flags to this command and to the app; where the app listens does not matter here.
+    for flag in ("--port", "--host"):
+        parser.add_argument(flag, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
