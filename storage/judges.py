@@ -10,8 +10,10 @@ from sqlalchemy.orm import Session
 
 from storage.database import Database, reads, writes
 from storage.tables import JudgeRow, PromotionRow
-from storage.values import JudgeVersion, Promotion
+from storage.values import JudgeKind, JudgeVersion, Promotion
 from trio_core.errors import StoreError
+
+_JSON = ("scores", "head", "gate")
 
 
 class Judges(Database):
@@ -20,12 +22,21 @@ class Judges(Database):
     @writes
     def add_judge_version(self, session: Session, base_model: str, snapshot_id: int | None = None,
                           peft_dir: str | None = None, gguf: str | None = None, scores: dict[str, Any] | None = None,
-                          threshold: float = 0.5, reason: str = "") -> JudgeVersion:
-        """Stores a candidate under the next free name (`judge-1`, `judge-2`, …). Paths are relative to the data folder."""
+                          threshold: float = 0.5, reason: str = "", kind: JudgeKind = "sft", parent: str | None = None,
+                          head: dict[str, Any] | None = None, gate: dict[str, Any] | None = None) -> JudgeVersion:
+        """Stores a candidate under the next free name (`judge-1`, `judge-2`, …). Paths are relative to the data folder.
+
+        A `threshold` or a `head` names the judge it sits on (`parent`); a `head` brings its parameters.
+        """
+        if parent is not None:
+            _require(session, parent)
+        if (kind in {"threshold", "head"}) != (parent is not None) or (kind == "head") != (head is not None):
+            raise StoreError(f"a judge of kind {kind!r} was given parent {parent!r} and {'a' if head else 'no'} head; thresholds and "
+                             "heads need the name of the judge they sit on, and only heads have parameters")
         number = (session.scalar(select(func.max(JudgeRow.number))) or 0) + 1
-        row = JudgeRow(name=f"judge-{number}", number=number, base_model=base_model, snapshot_id=snapshot_id, peft_dir=peft_dir,
-                       gguf=gguf, scores=json.dumps(scores or {}), threshold=threshold, state="candidate",
-                       created=self.clock(), promoted_by="", reason=reason)
+        row = JudgeRow(name=f"judge-{number}", number=number, kind=kind, base_model=base_model, head=_json(head), parent=parent,
+                       gate=_json(gate), snapshot_id=snapshot_id, peft_dir=peft_dir, gguf=gguf, scores=json.dumps(scores or {}),
+                       threshold=threshold, state="candidate", created=self.clock(), promoted_by="", reason=reason)
         session.add(row)
         session.flush()
         return _version(row)
@@ -39,6 +50,15 @@ class Judges(Database):
             raise StoreError(f"judge {name} is {row.state}; scores and threshold change only while it is a candidate")
         row.scores = json.dumps(scores)
         row.threshold = row.threshold if threshold is None else threshold
+        return _version(row)
+
+    @writes
+    def set_judge_gate(self, session: Session, name: str, gate: dict[str, Any]) -> JudgeVersion:
+        """Notes a candidate's gate report, in place of an earlier one; that of a judge that is or was live stands."""
+        row = _require(session, name)
+        if row.state != "candidate":
+            raise StoreError(f"judge {name} is {row.state}; its gate report changes only while it is a candidate")
+        row.gate = json.dumps(gate)
         return _version(row)
 
     @reads
@@ -88,5 +108,10 @@ def _require(session: Session, name: str) -> JudgeRow:
 
 
 def _version(row: JudgeRow) -> JudgeVersion:
-    values = {name: getattr(row, name) for name in JudgeVersion.model_fields if name != "scores"}
-    return JudgeVersion(scores=json.loads(row.scores), **values)
+    values = {name: getattr(row, name) for name in JudgeVersion.model_fields if name not in _JSON}
+    loaded = {name: json.loads(text) for name in _JSON if (text := getattr(row, name)) is not None}
+    return JudgeVersion(**values, **loaded)
+
+
+def _json(value: dict[str, Any] | None) -> str | None:
+    return None if value is None else json.dumps(value)

@@ -33,7 +33,7 @@ class Queue(Database):
         insert = dialect.insert_for(session.connection())(ClaimRow).from_select(["item_id", "annotator", "expires"], wanted)
         free = or_(ClaimRow.expires < now, ClaimRow.annotator == annotator)
         taken = insert.on_conflict_do_update(
-            index_elements=["item_id"], where=free,
+            index_elements=["item_id", "annotator"], where=free,
             set_={"annotator": insert.excluded.annotator, "expires": insert.excluded.expires},
         ).returning(ClaimRow.item_id)
         item_id = session.scalar(taken)

@@ -19,6 +19,10 @@ LabelOrigin = Literal["annotate", "trace"]
 QueueOrder = Literal["uncertain", "oldest", "disagreement"]
 Split = Literal["train", "held_out"]
 LabelSource = Literal["human", "gold"]
+VoteResult = Literal["sufficient", "insufficient", "mixed"]
+AdjudicatedLabel = Literal["sufficient", "insufficient", "unsure"]
+JudgeKind = Literal["model", "threshold", "head", "sft"]
+"""The base model as it is, a tuned threshold, a calibrated head over signals of the round, or a fine-tuned model."""
 JudgeState = Literal["candidate", "live", "retired"]
 JobState = Literal["queued", "running", "stopping", "stopped", "failed", "done"]
 
@@ -181,10 +185,17 @@ class SnapshotRow(Value):
 
 
 class JudgeVersion(Value):
-    """A judge: the base model with or without an adapter. Paths are relative to the data folder."""
+    """A judge: the base model with or without an adapter, a threshold or a head. Paths are relative to the data folder."""
 
     name: str
+    kind: JudgeKind = "sft"
     base_model: str = ""
+    parent: str | None = None
+    """Name of the judge that a threshold or a head sits on."""
+    head: dict[str, Any] | None = None
+    """Parameters of a calibrated head."""
+    gate: dict[str, Any] | None = None
+    """The gate's report, null = the gate was not run."""
     peft_dir: str | None = None
     gguf: str | None = None
     snapshot_id: int | None = None

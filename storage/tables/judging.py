@@ -55,7 +55,7 @@ class QuestionSideRow(Base):
 
 
 class JudgeRow(Base):
-    """A judge version. Mutable: state and, while it is a candidate, its scores."""
+    """A judge version. Mutable: state and, while it is a candidate, its scores and its gate report."""
 
     __tablename__ = "judge_version"
     __table_args__ = (
@@ -66,7 +66,14 @@ class JudgeRow(Base):
 
     name: Mapped[str] = mapped_column(primary_key=True)
     number: Mapped[int] = mapped_column(unique=True)
+    kind: Mapped[str]
     base_model: Mapped[str]
+    head: Mapped[str | None] = mapped_column(Text)
+    """JSON of a calibrated head."""
+    parent: Mapped[str | None] = mapped_column(ForeignKey("judge_version.name", ondelete="RESTRICT"))
+    """The judge that a threshold or a head sits on."""
+    gate: Mapped[str | None] = mapped_column(Text)
+    """JSON of the gate's report."""
     peft_dir: Mapped[str | None]
     gguf: Mapped[str | None]
     snapshot_id: Mapped[int | None] = mapped_column(ForeignKey("judge_dataset.id", ondelete="RESTRICT"))

@@ -89,8 +89,8 @@ class ClaimRow(Base):
     __tablename__ = "claim"
 
     item_id: Mapped[int] = mapped_column(ForeignKey("label_item.id", ondelete="CASCADE"), primary_key=True)
-    annotator: Mapped[str]
-    expires: Mapped[datetime]
+    annotator: Mapped[str] = mapped_column(primary_key=True)
+    expires: Mapped[datetime] = mapped_column(index=True)
 
 
 class GoldRow(Base):
