@@ -72,3 +72,14 @@ async def fit_pool(pool: Sequence[PoolEntry], budget: int | None, count: Counter
             total -= sizes[key] + 1
     dropped = tuple(pool[n - 1].hits[p - 1].passage.id for n, p in sorted(left_out))
     return FittedPool(pool_text(pool, repeats, frozenset(left_out)), total, dropped)
+
+
+async def pool_budget(context_tokens: int | None, fixed: Sequence[str], max_tokens: int, count: Counter) -> int | None:
+    """Tokens that a pool may take beside the `fixed` message texts and an answer of `max_tokens`; None where the context is unknown."""
+    if context_tokens is None:
+        return None
+    used = 0
+    for text in fixed:
+        used += await count(text) + 8
+    # 32 spare tokens: chat templates differ in what they add around messages.
+    return max(0, context_tokens - used - max_tokens - 32)

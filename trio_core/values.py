@@ -112,6 +112,10 @@ class ChatCall(Value):
     temperature: float = 0.0
     stop: tuple[str, ...] = ()
     seed: int | None = None
+    own_temperature: bool = False
+    """True = this call's temperature holds, whatever the settings say for the role (sampling)."""
+    logprobs: bool = False
+    """Ask for the tokens' log-probabilities, where the server shows them."""
 
 
 class Completion(Value):
@@ -125,6 +129,8 @@ class Completion(Value):
     seconds: float = 0.0
     model: str = ""
     adapter: str | None = None
+    mean_logprob: float | None = None
+    """Mean log-probability of the written tokens under the unconstrained model; null where it was not asked for or not shown."""
 
 
 class VerdictReading(Value):

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Sequence
 from typing import Any, Literal, TypeVar
 
 from trio_core.engines.base import Engine, JudgeAdapter
 from trio_core.engines.build import build_engine
 from trio_core.errors import EngineError, TrioscopeError
 from trio_core.events import RunStarted
+from trio_core.evidence import AnswerAgent, SampleSettings
+from trio_core.evidence_task import EvidenceTask
 from trio_core.hub import Prepared, RunHub, Snapshot
 from trio_core.loop_thread import LoopThread
 from trio_core.methods import Tools, build_method, method_type
@@ -25,10 +27,12 @@ from trio_core.retrieval.build import build_retriever
 from trio_core.retrieval.progress import BuildStep
 from trio_core.runs import RunRequest, RunStore
 from trio_core.settings import Settings
-from trio_core.values import Capabilities, Passage, Value
+from trio_core.values import Capabilities, JudgeItem, Passage, Value
 
 T = TypeVar("T")
 State = Literal["starting", "ready", "failed"]
+PARALLEL_ANSWERS = 8
+"""Sampled answers at once on servers that batch (vLLM)."""
 
 
 class Status(Value):
@@ -101,14 +105,39 @@ class Workbench:
         assert self.retriever is not None
         settings = self.method_settings(request.method, request.settings)
         prompts = load_prompts(request.method, self.settings.engine.roles)
-        context = self.settings.engine.context_tokens or (self.capabilities.context_tokens if self.capabilities else None)
-        method = build_method(request.method, settings, Tools(self.engine, self.retriever, prompts, context))
+        tools = Tools(self.engine, self.retriever, prompts, self.context_tokens, self.answer_agent())
+        method = build_method(request.method, settings, tools)
         started = RunStarted(
             question=request.question, method=request.method, settings=method.settings.model_dump(mode="json"),
             models={role: _served(self.engine, role) for role in method.roles}, index=self.retriever.identity(),
             prompt_version=prompts.version, gold=request.gold,
         )
         return Prepared(method, started)
+
+    @property
+    def context_tokens(self) -> int | None:
+        """Context of the serving model: the setting, else what the probe found."""
+        return self.settings.engine.context_tokens or (self.capabilities.context_tokens if self.capabilities else None)
+
+    def answer_agent(self) -> AnswerAgent:
+        """TRIO's answer agent as runs use it, whichever method asks. Raises SettingsError."""
+        prompt = load_prompts("trio", self.settings.engine.roles)["answer"]
+        return AnswerAgent(self.engine, prompt, self.context_tokens, self.method_settings("trio")["repeats"])
+
+    def sample_settings(self, **changes: Any) -> SampleSettings:
+        """Sampling as it suits the engine: one call at a time on llama.cpp, several on servers that batch."""
+        parallel = 1 if self.settings.engine.kind == "embedded" else PARALLEL_ANSWERS
+        return SampleSettings.model_validate({"parallel": parallel, **changes})
+
+    def sample_evidence(self, item: JudgeItem, settings: SampleSettings | None = None, gold: Sequence[str] = ()) -> EvidenceTask:
+        """Begins sampling what the answer agent answers from exactly this pool; look with `samples`, `report()`, `done`."""
+        task = EvidenceTask(item, settings or self.sample_settings(), gold)
+        task.future = self._loop.submit(task.run(self._ready_agent))
+        return task
+
+    async def _ready_agent(self) -> AnswerAgent:
+        await self._ready()
+        return self.answer_agent()
 
     def method_settings(self, method: str, overrides: dict[str, Any] | None = None) -> dict[str, Any]:
         """The profile's settings of a method with overrides on top, checked. Raises SettingsError, InputError."""

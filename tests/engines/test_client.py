@@ -11,7 +11,7 @@ from tests.engines.stub_server import Behaviour, delta, says, usage
 from trio_core.engines.client import OpenAIEngine
 from trio_core.errors import EngineBroken, EngineError, EngineTimeout, EngineUnreachable, PromptTooLong
 from trio_core.settings import EngineSettings
-from trio_core.values import Message
+from trio_core.values import Capabilities, Message
 
 
 async def test_odd_chunks_make_one_text_and_keep_the_usage(served: Served) -> None:
@@ -26,6 +26,16 @@ async def test_odd_chunks_make_one_text_and_keep_the_usage(served: Served) -> No
 async def test_cached_tokens_are_read_from_llama_timings(served: Served) -> None:
     engine, _ = await served(Behaviour([delta("x", finish="stop"), {**usage(9), "timings": {"cache_n": 5, "prompt_n": 4}}]))
     assert (await collect(engine, ask()))[1].usage.cached_tokens == 5
+
+
+async def test_a_sampling_call_asks_for_logprobs_and_keeps_its_temperature(served: Served) -> None:
+    words = [delta(word, logprobs={"content": [{"token": word, "logprob": p, "top_logprobs": []}]}) for word, p in (("Par", -1.0), ("is", -3.0))]
+    engine, stub = await served(Behaviour([*words, delta(finish="stop"), usage()]), roles={"answer": {"temperature": 0.0}})
+    engine.capabilities = Capabilities(model="stub", logprobs=True)
+    sampled = (await collect(engine, ask(temperature=0.7, own_temperature=True, logprobs=True)))[1]
+    assert (sampled.mean_logprob, stub.bodies[-1]["temperature"], stub.bodies[-1]["logprobs"]) == (-2.0, 0.7, True)
+    await collect(engine, ask(temperature=0.7))
+    assert stub.bodies[-1]["temperature"] == 0.0 and "logprobs" not in stub.bodies[-1]
 
 
 async def test_unreported_cached_tokens_are_null_not_zero(served: Served) -> None:

@@ -33,6 +33,8 @@ from trio_core.settings import EngineSettings, RoleSettings
 from trio_core.values import Capabilities, ChatCall, Completion, VerdictReading
 
 RETRY_PAUSE_S = 0.5
+LOGPROBS: dict[str, Any] = {"logprobs": True, "top_logprobs": 1}
+"""One alternative: with none, llama.cpp shows no log-probabilities at all."""
 
 
 class OpenAIEngine:
@@ -82,7 +84,8 @@ class OpenAIEngine:
     async def stream(self, call: ChatCall) -> AsyncGenerator[str | Completion, None]:
         """Yields text, then the Completion. Raises EngineError subclasses; retries only while nothing was written."""
         call, reply = self._by_role(call), ReplyReader()
-        async with aclosing(self.run(call, {}, reply)) as texts:
+        shown = call.logprobs and self.capabilities is not None and self.capabilities.logprobs
+        async with aclosing(self.run(call, LOGPROBS if shown else {}, reply)) as texts:
             async for text in texts:
                 yield text
         yield await self._completion(call, reply)
@@ -173,7 +176,8 @@ class OpenAIEngine:
 
     def _by_role(self, call: ChatCall) -> ChatCall:
         chosen = self._role(call.role)
-        given = {"temperature": chosen.temperature, "max_tokens": chosen.max_tokens}
+        temperature = None if call.own_temperature else chosen.temperature
+        given = {"temperature": temperature, "max_tokens": chosen.max_tokens}
         return call.model_copy(update={name: value for name, value in given.items() if value is not None})
 
     async def _completion(self, call: ChatCall, reply: ReplyReader) -> Completion:

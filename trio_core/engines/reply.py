@@ -59,7 +59,11 @@ class ReplyReader:
         reasoning = "\n".join(part for part in (self.reasoning.strip(), thought) if part)
         return Completion(text=text, reasoning=reasoning, finish_reason=self.finish_reason or "stop", usage=self.usage,
                           first_token_s=self.first_token_s, seconds=time.monotonic() - self._started, model=model,
-                          adapter=adapter)
+                          adapter=adapter, mean_logprob=self._mean_logprob())
+
+    def _mean_logprob(self) -> float | None:
+        shown = [value for entry in self.logprobs if (value := getattr(entry, "logprob", None)) is not None]
+        return sum(shown) / len(shown) if shown else None
 
     def _read_usage(self, chunk: Any) -> None:
         usage = getattr(chunk, "usage", None)

@@ -29,6 +29,7 @@ class Reply(Value):
     finish_reason: str = "stop"
     delay_s: float = 0.0
     p_sufficient: float | None = None
+    mean_logprob: float | None = None
     error: str | None = None
     message: str = "scripted error"
 
@@ -127,7 +128,8 @@ class ScriptedEngine:
         usage = Usage(prompt_tokens=prompt, cached_tokens=0, completion_tokens=_tokens(reply.text))
         model, adapter = self.describe(call.role)
         return Completion(text=reply.text, reasoning=reply.reasoning, finish_reason=reply.finish_reason, usage=usage,
-                          first_token_s=first, seconds=seconds, model=model, adapter=adapter)
+                          first_token_s=first, seconds=seconds, model=model, adapter=adapter,
+                          mean_logprob=reply.mean_logprob if call.logprobs else None)
 
 
 def _queues(script: Mapping[str, Iterable[ReplyLike]] | Iterable[ReplyLike]) -> dict[str, deque[Reply]]:

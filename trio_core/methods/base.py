@@ -17,7 +17,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from trio_core.engines.base import Engine
 from trio_core.errors import SettingsError, TrioscopeError
 from trio_core.events import BaseEvent, Hidden, LLMCalled, Retrieved, RetrievedHit, TextDelta, Verdict
+from trio_core.evidence import AnswerAgent
 from trio_core.parsing import Parsed, parse_verdict
+from trio_core.pool import pool_budget
 from trio_core.prompting import PromptBook
 from trio_core.retrieval.base import Retriever, SearchResult
 from trio_core.settings import explain
@@ -46,6 +48,8 @@ class Tools(NamedTuple):
     prompts: PromptBook
     context_tokens: int | None = None
     """Context of the serving model, in tokens; None = unknown, nothing is left out."""
+    answerer: AnswerAgent | None = None
+    """TRIO's answer agent, for judges that look at sampled answers; None = the bundled prompt."""
 
 
 class Carried(NamedTuple):
@@ -213,10 +217,5 @@ def first_seen(pool: Iterable[tuple[int, PoolEntry]]) -> dict[str, int]:
 
 async def prompt_budget(tools: Tools, role: str, messages_without_pool: tuple[Message, ...]) -> int | None:
     """Tokens that a pool may take in this role's prompt, or None where the context is unknown."""
-    if tools.context_tokens is None:
-        return None
-    fixed = 0
-    for message in messages_without_pool:
-        fixed += await tools.engine.count_tokens(message.content) + 8
-    # 32 spare tokens: chat templates differ in what they add around messages.
-    return max(0, tools.context_tokens - fixed - tools.prompts[role].max_tokens - 32)
+    texts = [message.content for message in messages_without_pool]
+    return await pool_budget(tools.context_tokens, texts, tools.prompts[role].max_tokens, tools.engine.count_tokens)
