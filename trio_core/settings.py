@@ -18,6 +18,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from trio_core.errors import SettingsError
+from trio_core.server_settings import ServerSettings
 
 ENV_PREFIX = "TRIOSCOPE__"
 
@@ -157,14 +158,6 @@ class TrainingSettings(Section):
     device: Literal["cpu", "cuda", "auto"] = "auto"
 
 
-class ServerSettings(Section):
-    """Where the web app listens."""
-
-    host: str = "127.0.0.1"
-    port: int = Field(default=7860, ge=0, le=65535)
-    root_path: str = ""
-
-
 class Settings(Section):
     """All settings of one app."""
 
@@ -174,7 +167,7 @@ class Settings(Section):
     store_url: str = ""
     """Empty = SQLite in the data folder."""
     annotator: str = "me"
-    """Name that labels are stored under when nobody logs in."""
+    """Name that labels are stored under when nobody logs in and none is typed in the page's header."""
     server: ServerSettings = ServerSettings()
     engine: EngineSettings = EngineSettings()
     retriever: RetrieverSettings = RetrieverSettings()
@@ -271,6 +264,9 @@ def _validate(data: dict[str, Any]) -> Settings:
         raise SettingsError("; ".join(explain(e, Settings) for e in error.errors())) from error
     if not settings.data_dir.is_absolute():
         settings = settings.model_copy(update={"data_dir": PROJECT_ROOT / settings.data_dir})
+    accounts = settings.server.accounts
+    if accounts is not None and not accounts.is_absolute():
+        settings = settings.model_copy(update={"server": settings.server.model_copy(update={"accounts": PROJECT_ROOT / accounts})})
     return settings
 
 

@@ -5,8 +5,8 @@ events (`demo.load(fn, …)` runs when this page is opened), and add one line to
 status, keys sheet, skip link, the page's `h1`) comes from `ui.shell`; style with the classes and `--ts-…` colours of
 `ui/assets/trioscope.css`, never with colours of your own. Every page is a full navigation with a new session: keep state in the
 URL (`gr.Request.query_params`) and in the store, not in `gr.State`. Escape all text with `ui.render.base.esc`. A handler
-that changes something takes `gr.Request` and asks `ctx.who(request)`; server functions of `gr.HTML` don't know who is
-logged in, so they only read.
+that changes something takes `gr.Request` and asks `ctx.who(request)`, or `ctx.require_admin(request)` for what only admins
+may do; server functions of `gr.HTML` don't know who is logged in, so they only read.
 """
 
 from __future__ import annotations
@@ -51,6 +51,6 @@ def build_app(ctx: UiContext) -> gr.Blocks:
     demo = gr.Blocks(title="Trioscope", analytics_enabled=False, fill_width=True)
     for page in PAGES:
         target = demo if not page.path else demo.route(page.title, page.path, show_in_navbar=False)
-        with target, frame(ctx, page):
+        with target, frame(ctx, page, demo):
             import_module(f"ui.pages.{page.module}").build(ctx, demo)
     return demo

@@ -11,6 +11,7 @@ import gradio as gr
 from ui import PAGES, Page
 from ui.context import UiContext
 from ui.render.base import esc
+from ui.render.person import PERSON
 from ui.render.status import status_html
 
 BOOT = "(function go(){window.Trioscope?window.Trioscope.%s({element,trigger,props,server,watch}):setTimeout(go,20)})()"
@@ -41,16 +42,20 @@ def error_html(text: str) -> str:
 
 
 @contextmanager
-def frame(ctx: UiContext, page: Page) -> Iterator[None]:
+def frame(ctx: UiContext, page: Page, demo: gr.Blocks) -> Iterator[None]:
     """Everything around a page's own components."""
 
     def status(_: Any) -> str:
         return status_html(ctx.workbench.status(), ctx.settings)
 
-    gr.HTML(
+    def person(request: gr.Request) -> dict[str, str]:
+        return ctx.people.shown(request)
+
+    header = gr.HTML(
         value=None, html_template=_header(page), js_on_load=BOOT % "header", server_functions=[status], elem_id="ts-header",
         apply_default_css=False,
     )
+    demo.load(person, None, header, queue=False, show_progress="hidden", api_visibility="private")
     with gr.Column(elem_id="ts-main", elem_classes=["ts-page", f"ts-{page.module}"]):
         yield
 
@@ -63,8 +68,9 @@ def _header(page: Page) -> str:
         '<a class="skip" href="#ts-main">Skip to the content</a>'
         f'<header class="top"><a class="brand" href="./">Trioscope</a><nav aria-label="Pages">{links}</nav>'
         '<div class="engine" role="status" aria-live="polite"><span class="dot"></span>connecting</div>'
+        '<button type="button" class="me" aria-haspopup="dialog"></button>'
         '<button type="button" class="keys" aria-label="Keys" aria-haspopup="dialog" title="Keys (?)">?</button></header>'
-        f'<h1 class="{"sr" if page.quiet else "head"}">{esc(page.heading)}</h1>{_sheet()}'
+        f'<h1 class="{"sr" if page.quiet else "head"}">{esc(page.heading)}</h1>{_sheet()}{PERSON}'
     )
 
 

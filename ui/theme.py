@@ -11,6 +11,7 @@ import gradio as gr
 from gradio.themes.utils.fonts import Font
 
 from trio_core.settings import Settings
+from ui.identity import People
 
 LIGHT = {
     "bg": "#f7f7f5", "card": "#ffffff", "ink": "#1d2126", "soft": "#5b6470", "line": "#e2e3df", "strong-line": "#868d96",
@@ -90,5 +91,5 @@ def launch_options(settings: Settings) -> dict[str, Any]:
         "server_name": settings.server.host, "server_port": settings.server.port or free_port(settings.server.host),
         "root_path": settings.server.root_path or None, "blocked_paths": [str(settings.data_dir)],
         "theme": theme(), "head": head(), "footer_links": [], "run_history": False, "allowed_paths": [], "show_error": True,
-        "max_file_size": "64mb", "quiet": True, "ssr_mode": False, "mcp_server": False, "share": False,
+        "max_file_size": "64mb", "quiet": True, "ssr_mode": False, "mcp_server": False, "share": False, **People(settings).login(),
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.judging_app import App, serve
+from tests.e2e.judging_app import PASSWORD, App, serve
 from tests.ui.judging_helpers import fill
 
 pytestmark = pytest.mark.slow
@@ -171,9 +171,9 @@ def test_an_empty_store_offers_the_demo_items(tmp_path: Path, browser: Any) -> N
 
 
 def test_two_annotators_get_different_items(tmp_path: Path, browser: Any) -> None:
-    with serve(tmp_path, auth=[("ann", "one"), ("ben", "two")]) as app:
+    with serve(tmp_path, people={"ann": "annotator", "ben": "annotator"}) as app:
         fill(app.store, ITEMS)
-        pages = [log_in(browser, app, name, word) for name, word in (("ann", "one"), ("ben", "two"))]
+        pages = [log_in(browser, app, name) for name in ("ann", "ben")]
         assert pages[0].inner_text(".an-question") != pages[1].inner_text(".an-question")
         for page in pages:
             press(page, "1")
@@ -181,9 +181,9 @@ def test_two_annotators_get_different_items(tmp_path: Path, browser: Any) -> Non
         assert f"2 of {ITEMS} · you 1" in pages[1].inner_text(".an-progress")
 
 
-def log_in(browser: Any, app: App, name: str, word: str) -> Any:
-    context = browser.new_context()
-    answer = context.request.post(f"{app.url}/login", form={"username": name, "password": word})
+def log_in(browser: Any, app: App, name: str, **options: Any) -> Any:
+    context = browser.new_context(**options)
+    answer = context.request.post(f"{app.url}/login", form={"username": name, "password": PASSWORD})
     assert answer.ok
     page = context.new_page()
     page.goto(f"{app.url}/annotate")

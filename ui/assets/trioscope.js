@@ -194,7 +194,7 @@
   }
 
   // ---- header: engine state, keys sheet
-  function header({ element, server }) {
+  function header({ element, props, server, watch }) {
     const line = $(".engine", element), sheet = $("dialog.sheet", element);
     document.title = `${$("nav .on", element)?.textContent || ""} · Trioscope`;
     $(".keys", element).addEventListener("click", () => sheet.showModal());
@@ -211,6 +211,31 @@
       }
     })();
     crowd(element);
+    person({ element, props, watch });
+  }
+  // Where nobody logs in, a name typed once is kept in a cookie that the server reads with every act.
+  function person({ element, props, watch }) {
+    const button = $(".me", element), box = $("dialog.person", element), field = $("input", box), fault = $(".err", box);
+    const show = () => {
+      const me = props.value;
+      if (!me?.way) return;
+      button.textContent = me.name || "not logged in";
+      button.title = me.error || (me.way === "local" ? "Your name; change it here" : `Logged in as ${me.role}`);
+      button.setAttribute("aria-label", `You: ${button.textContent}`);
+      $(".known", box).textContent = me.error || (me.way === "local" ? "" : `${me.name}, ${me.role}`);
+      $(".rename", box).hidden = me.way !== "local";
+      $(".out", box).hidden = me.way !== "accounts";
+    };
+    button.addEventListener("click", () => { if (!props.value?.way) return; field.value = props.value.name; fault.hidden = true; box.showModal(); field.select(); });
+    $(".rename", box).addEventListener("submit", (e) => {
+      e.preventDefault();
+      const name = field.value.trim();
+      if (name && !/^[\p{L}\p{N}_](?:[\p{L}\p{N}_ .@+'-]{0,38}[\p{L}\p{N}_.])?$/u.test(name)) { fault.textContent = `This cannot be a name; use ${props.value.rule}.`; fault.hidden = false; return; }
+      document.cookie = `trioscope-name=${encodeURIComponent(name)}; path=/; samesite=strict; max-age=${name ? 31536000 : 0}`;
+      location.reload();
+    });
+    watch("value", show);
+    show();
   }
   // Browsers hold about six connections to one host and Gradio keeps one open per tab: warn before a seventh tab hangs.
   function crowd(element) {

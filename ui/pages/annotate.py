@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, cast, get_args
 
 import gradio as gr
 
 from storage.values import QueueOrder
+from trio_core.errors import TrioscopeError
 from ui.context import UiContext
-from ui.pages.annotate_desk import Desk, failed
+from ui.pages.annotate_desk import Desk, View, failed
 from ui.pages.demo_items import make_items
 from ui.render.desk import FRAME
 from ui.theme import asset
@@ -24,17 +25,23 @@ def build(ctx: UiContext, demo: gr.Blocks) -> None:
     def opened(request: gr.Request) -> dict[str, Any]:
         order, item = address(request.query_params)
         seen = request.query_params.get("seen") == "1"
-        return desk.open(ctx.who(request), order, item, seen).model_dump()
+        return _for(request, lambda who: desk.open(who, order, item, seen))
 
     def act(event: gr.EventData, request: gr.Request) -> dict[str, Any]:
-        return desk.act(ctx.who(request), event._data).model_dump()
+        return _for(request, lambda who: desk.act(who, event._data))
+
+    def _for(request: gr.Request, work: Callable[[str], View]) -> dict[str, Any]:
+        try:
+            return work(ctx.who(request)).model_dump()
+        except TrioscopeError as error:
+            return failed(str(error)).model_dump()
 
     def make(event: gr.EventData, request: gr.Request) -> Iterator[dict[str, Any]]:
         for step in make_items(ctx.training):
             yield failed(step.text, error=step.failed).model_dump()
             if step.failed:
                 return
-        yield desk.act(ctx.who(request), {"kind": "next", **_order_of(event._data)}).model_dump()
+        yield _for(request, lambda who: desk.act(who, {"kind": "next", **_order_of(event._data)}))
 
     # No queue: a label is one request and one answer. "multiple": the script keeps calls apart, and none may be swallowed.
     plain: dict[str, Any] = {"queue": False, "show_progress": "hidden", "trigger_mode": "multiple", "api_visibility": "private"}
