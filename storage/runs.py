@@ -125,7 +125,7 @@ class RunRecorder(Database):
         session.add(EventRow(run_id=run_id, seq=event.seq, type=event.type, round=getattr(event, "round", None),
                              t=event.t, body=event_to_json(event), created=self.clock()))
         session.flush()
-        if isinstance(event, Verdict):
+        if isinstance(event, Verdict) and not _copied(session, run_id, event):
             self._record_verdict(session, run_id, event)
         elif isinstance(event, (RunFinished, RunFailed)):
             self._end(session, run_id, event)
@@ -163,6 +163,12 @@ class RunRecorder(Database):
             scores = answered.scores or {}
             run.answer, run.em, run.f1 = answered.answer, scores.get("em"), scores.get("f1")
             run.search_text = f"{run.question}\n{answered.answer}".casefold()
+
+
+def _copied(session: Session, run_id: str, event: Verdict) -> bool:
+    """A fork's events up to its round are copies: those verdicts and items count for the original run alone."""
+    fork = RunRequest.model_validate_json(session.get_one(RunRow, run_id).request).fork
+    return fork is not None and event.round <= fork.round
 
 
 def _last_answer(session: Session, run_id: str) -> Answered | None:

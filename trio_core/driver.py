@@ -85,7 +85,7 @@ async def drive(
 ) -> AsyncIterator[BaseEvent]:
     """All events of one run, from `RunStarted` to `RunFinished` or `RunFailed`.
 
-    `earlier` = stored events of an interrupted run: goes on after its last `StateSaved`.
+    `earlier` = stored events of an interrupted run, or a fork's copies: goes on after its last `StateSaved`.
     """
     ledger = Ledger(earlier)
     where = "start"
@@ -106,7 +106,8 @@ async def _steps(
 ) -> AsyncIterator[BaseEvent]:
     saved = next((e for e in reversed(earlier) if isinstance(e, StateSaved)), None)
     state = method.load(saved.state) if saved else method.begin(started.question)
-    yield started.model_copy(update={"resumed_from_round": state.round if earlier else None})
+    if not earlier or is_end(earlier[-1]):  # a fork's first event is stored already
+        yield started.model_copy(update={"resumed_from_round": state.round if earlier else None})
     while method.finished(state) is None:
         async with aclosing(method.round(state)) as events:  # type: ignore[type-var]
             async for item in events:

@@ -11,10 +11,15 @@ from typing import Annotated, Any, Literal, Union
 
 from pydantic import Field, TypeAdapter
 
-from trio_core.values import Gold, Hit, JudgeItem, Message, SubQuery, Usage, Value, VerdictLabel
+from trio_core.values import ForkPoint, Gold, Hit, JudgeItem, Message, SubQuery, Usage, Value, VerdictLabel
 
-SCHEMA = 1
-"""Version of the event vocabulary; a stored event of a newer version is refused."""
+SCHEMA = 2
+"""Version of the event vocabulary; a stored event of a newer version is refused. 2: forks, heads of judges."""
+
+
+def absent(value: object) -> bool:
+    """Fields of later versions are left out where they say nothing, so that events of version 1 keep their bytes."""
+    return value is None
 
 
 class BaseEvent(Value):
@@ -40,6 +45,8 @@ class RunStarted(BaseEvent):
     prompt_version: str = ""
     gold: Gold | None = None
     resumed_from_round: int | None = None
+    forked_from: ForkPoint | None = Field(default=None, exclude_if=absent)
+    """The events up to the round's `Corrected` are copies of that run's."""
 
 
 class RoundStarted(BaseEvent):
@@ -132,6 +139,16 @@ class Verdict(BaseEvent):
     note: str = ""
 
 
+class Corrected(BaseEvent):
+    """A fork: from here on a person's verdict on the round stands in place of the judge's."""
+
+    type: Literal["corrected"] = "corrected"
+    round: int
+    label: Literal["sufficient", "insufficient"]
+    by: str = ""
+    note: str = ""
+
+
 class Knowledge(BaseEvent):
     """MAPS: what the round distilled. `overlap` lists sub-queries found word for word in the summary (forbidden)."""
 
@@ -208,7 +225,7 @@ class TextDelta(BaseEvent):
 
 
 StoredEvent = Union[
-    RunStarted, RoundStarted, Directions, SubQueries, Retrieved, LLMCalled, Verdict, Knowledge, StateSaved, Answered,
+    RunStarted, RoundStarted, Directions, SubQueries, Retrieved, LLMCalled, Verdict, Corrected, Knowledge, StateSaved, Answered,
     RunFinished, RunFailed,
 ]
 Event = Annotated[Union[StoredEvent, TextDelta], Field(discriminator="type")]

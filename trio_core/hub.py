@@ -20,9 +20,11 @@ from typing import NamedTuple
 from trio_core.driver import drive, stopped
 from trio_core.errors import InputError, StoreError
 from trio_core.events import BaseEvent, LLMCalled, RunStarted, StoredEvent, TextDelta, is_end
+from trio_core.fork import forked_events
 from trio_core.methods.base import Method
 from trio_core.runs import ENDED, RunInfo, RunRequest, RunStatus, RunStore
 from trio_core.settings import RunSettings
+from trio_core.values import ForkPoint
 
 log = logging.getLogger(__name__)
 
@@ -189,6 +191,8 @@ class RunHub:
 
     async def _drive(self, run_id: str, run: _Run) -> None:
         prepared = await self._prepare(run.request)
+        if run.request.fork is not None and not run.events:
+            await self._copy(run_id, run, prepared, run.request.fork)
         stream = drive(
             prepared.method, prepared.started, gold=run.request.gold, earlier=tuple(run.events), time_limit_s=self._settings.time_limit_s
         )
@@ -203,6 +207,14 @@ class RunHub:
                         await pending.put(event)  # type: ignore[arg-type]
         finally:
             await _finish(writer, pending)
+
+    async def _copy(self, run_id: str, run: _Run, prepared: Prepared, point: ForkPoint) -> None:
+        """Stores the fork's beginning: all of it, or nothing."""
+        original = await asyncio.to_thread(self._store.events, point.run_id)
+        events = forked_events(prepared.method, prepared.started, original, point)
+        await asyncio.to_thread(self._store.append_all, run_id, events)
+        for event in events:
+            self._show(run, event)
 
     async def _write(self, run_id: str, run: _Run, pending: asyncio.Queue[StoredEvent | None]) -> None:
         """Stores events in order, then shows them, until None comes."""

@@ -8,8 +8,8 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
-from trio_core.events import StoredEvent
-from trio_core.values import Gold, Value
+from trio_core.events import StoredEvent, absent
+from trio_core.values import ForkPoint, Gold, Value
 
 RunStatus = Literal["queued", "running", "stopping", "finished", "failed", "stopped", "interrupted"]
 ENDED: frozenset[str] = frozenset({"finished", "failed", "stopped", "interrupted"})
@@ -30,6 +30,8 @@ class RunRequest(Value):
     origin: Origin = "live"
     group: str = ""
     """Runs started together (Compare) share a group."""
+    fork: ForkPoint | None = Field(default=None, exclude_if=absent)
+    """The run and round that this run leaves, with the verdict that it follows."""
 
 
 class RunInfo(Value):

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from trio_core.events import (
     Answered,
     BaseEvent,
+    Corrected,
     Directions,
     Knowledge,
     LLMCalled,
@@ -34,6 +35,8 @@ class Round:
     retrieved: list[Retrieved] = field(default_factory=list)
     calls: list[LLMCalled] = field(default_factory=list)
     verdict: Verdict | None = None
+    corrected: Corrected | None = None
+    """A fork: the person's verdict that was followed instead."""
     knowledge: Knowledge | None = None
     state: StateSaved | None = None
 
@@ -92,6 +95,8 @@ class Trace:
                 current.calls.append(event)
             case Verdict():
                 current.verdict = event
+            case Corrected():
+                current.corrected = event
             case Knowledge():
                 current.knowledge = event
             case StateSaved():

@@ -95,6 +95,20 @@ class JudgeItem(Value):
 
 VerdictLabel = Literal["sufficient", "insufficient", "unparsed"]
 
+
+class ForkPoint(Value):
+    """Where a run leaves another: after `round`, with a person's verdict in place of the judge's.
+
+    `sufficient` = stop here and answer from that state; `insufficient` = go on with the next round.
+    """
+
+    run_id: str
+    round: int = Field(ge=1)
+    verdict: Literal["sufficient", "insufficient"]
+    by: str = ""
+    note: str = ""
+
+
 LABEL_TEXT: dict[str, str] = {
     "sufficient": "Sufficient Information",
     "insufficient": "Insufficient Information",

@@ -9,14 +9,15 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Awaitable, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from trio_core.engines.base import Engine, JudgeAdapter
 from trio_core.engines.build import build_engine
-from trio_core.errors import EngineError, TrioscopeError
+from trio_core.errors import EngineError, InputError, TrioscopeError
 from trio_core.events import RunStarted
-from trio_core.evidence import AnswerAgent, SampleSettings
+from trio_core.evidence import AnswerAgent, SampleSettings, VoteLabel
 from trio_core.evidence_task import EvidenceTask
+from trio_core.fork import fork_request, forked_events
 from trio_core.hub import Prepared, RunHub, Snapshot
 from trio_core.loop_thread import LoopThread
 from trio_core.methods import Tools, build_method, method_type
@@ -27,7 +28,7 @@ from trio_core.retrieval.build import build_retriever
 from trio_core.retrieval.progress import BuildStep
 from trio_core.runs import RunRequest, RunStore
 from trio_core.settings import Settings
-from trio_core.values import Capabilities, JudgeItem, Passage, Value
+from trio_core.values import Capabilities, ForkPoint, JudgeItem, Passage, Value
 
 T = TypeVar("T")
 State = Literal["starting", "ready", "failed"]
@@ -110,7 +111,7 @@ class Workbench:
         started = RunStarted(
             question=request.question, method=request.method, settings=method.settings.model_dump(mode="json"),
             models={role: _served(self.engine, role) for role in method.roles}, index=self.retriever.identity(),
-            prompt_version=prompts.version, gold=request.gold,
+            prompt_version=prompts.version, gold=request.gold, forked_from=request.fork,
         )
         return Prepared(method, started)
 
@@ -161,6 +162,25 @@ class Workbench:
     def start_run(self, request: RunRequest) -> str:
         """Checks the method's settings, then starts a run; its id. Raises InputError, SettingsError, StoreError."""
         self.method_settings(request.method, request.settings)
+        return self._loop.call(self.hub.start(request))
+
+    def fork_run(self, run_id: str, round_: int, verdict: VoteLabel, *, by: str = "", note: str = "",
+                 settings: dict[str, Any] | None = None, group: str = "") -> str:
+        """Continues a stored run from a round with a person's verdict, as a run of its own; its id.
+
+        `sufficient` = answer from there, `insufficient` = go on. `settings` change the method's from there on.
+        Raises InputError (no such run or round, no way on), SettingsError, StoreError.
+        """
+        info = self.store.run(run_id)
+        if info is None:
+            raise InputError(f"run {run_id!r} does not exist")
+        events = self.store.events(run_id)
+        point = ForkPoint(run_id=run_id, round=round_, verdict=verdict, by=by, note=note)
+        request = fork_request(info.request, events, point, settings or {}, group)
+        prompts = load_prompts(request.method, self.settings.engine.roles)
+        # Tried here without the retriever, so that what is wrong is said before a run exists.
+        method = build_method(request.method, request.settings, Tools(self.engine, cast(Retriever, self.retriever), prompts))
+        forked_events(method, RunStarted(question=request.question, method=request.method), events, point)
         return self._loop.call(self.hub.start(request))
 
     def stop_run(self, run_id: str) -> None:

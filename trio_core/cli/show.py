@@ -5,6 +5,7 @@ from __future__ import annotations
 from trio_core.events import (
     Answered,
     BaseEvent,
+    Corrected,
     Directions,
     Knowledge,
     LLMCalled,
@@ -42,6 +43,8 @@ def line_of(event: BaseEvent) -> str:
         case Verdict():
             p = "n/a" if event.p_sufficient is None else f"{event.p_sufficient:.2f}"
             return f"  = {event.label}  P(sufficient) {p}, threshold {event.threshold:.2f}, {event.judged_by}{'' if event.deciding else ', shadow'}"
+        case Corrected():
+            return f"  ! corrected to {event.label}{' by ' + event.by if event.by else ''}{': ' + event.note if event.note else ''}"
         case Knowledge():
             return "\n".join([*(f"  + {n}" for n in event.notes), f"  summary: {event.summary}"])
         case Answered():

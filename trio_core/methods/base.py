@@ -10,14 +10,14 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from trio_core.engines.base import Engine
-from trio_core.errors import SettingsError, TrioscopeError
+from trio_core.errors import InputError, SettingsError, TrioscopeError
 from trio_core.events import BaseEvent, Hidden, LLMCalled, Retrieved, RetrievedHit, TextDelta, Verdict
-from trio_core.evidence import AnswerAgent
+from trio_core.evidence import AnswerAgent, VoteLabel
 from trio_core.parsing import Parsed, parse_verdict
 from trio_core.pool import pool_budget
 from trio_core.prompting import PromptBook
@@ -38,6 +38,11 @@ class State(Value):
     question: str
     round: int = 0
     stop: str = ""
+
+
+S = TypeVar("S", bound=State)
+FORKED = "fork"
+"""Stop reason of a run that a person's verdict ends."""
 
 
 class Tools(NamedTuple):
@@ -82,6 +87,12 @@ class Method(Protocol):
     def finished(self, state: Any) -> str | None:
         """Why no further round comes, or None."""
 
+    def forked(self, state: Any, verdict: VoteLabel) -> State:
+        """The state as a person's verdict leaves it: `sufficient` = answer from here, `insufficient` = go on.
+
+        Raises InputError where the search cannot go on from here.
+        """
+
     def answer(self, state: Any) -> AsyncIterator[BaseEvent]:
         """Events of the answer step; an `Answered` last."""
 
@@ -98,6 +109,17 @@ def check_settings(kind: type[MethodSettings], data: Mapping[str, Any], method: 
         return kind.model_validate(dict(data))
     except ValidationError as error:
         raise SettingsError("; ".join(f"method {method!r}: {explain(e, kind)}" for e in error.errors())) from error
+
+
+def fork_state(state: S, verdict: VoteLabel, limit: str) -> S:
+    """`state` with the search stopped, or going on. `limit` names the setting that ends it otherwise."""
+    if verdict == "sufficient":
+        return state.model_copy(update={"stop": FORKED})
+    if state.stop in ("repeat", "no_query"):
+        raise InputError(f"round {state.round} found no new query, so the search cannot go on from there; fork from an earlier round")
+    if state.stop == "round_limit":
+        raise InputError(f"round {state.round} is the last that {limit} allows; fork with a higher limit to go on")
+    return state.model_copy(update={"stop": ""})
 
 
 class Reply(NamedTuple):

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from trio_core.events import Answered, BaseEvent, Directions, Hidden, Knowledge, RoundStarted, SubQueries
+from trio_core.evidence import VoteLabel
 from trio_core.methods.base import (
     Carried,
     MethodSettings,
@@ -25,6 +26,7 @@ from trio_core.methods.base import (
     Tools,
     ask,
     first_seen,
+    fork_state,
     judge,
     judge_messages,
     prompt_budget,
@@ -70,6 +72,8 @@ class MapsState(State):
     knowledge: tuple[str, ...] = ()
     summary: str = ""
     history: tuple[RoundRecord, ...] = ()
+    insist: bool = False
+    """The next round may not say "enough": a person said that it is not."""
 
 
 class Maps:
@@ -107,6 +111,12 @@ class Maps:
         if state.stop:
             return state.stop
         return "round_limit" if state.round >= self.settings.max_rounds else None
+
+    def forked(self, state: MapsState, verdict: VoteLabel) -> MapsState:
+        """Answer from this knowledge, or search on (and then the next plan may not say "enough")."""
+        last = state.model_copy(update={"stop": "round_limit"}) if state.round >= self.settings.max_rounds else state
+        on = fork_state(last, verdict, f"max_rounds = {self.settings.max_rounds}")
+        return on.model_copy(update={"insist": verdict == "insufficient"})
 
     def carried(self, state: MapsState) -> Carried:
         """Knowledge and summary; with disentanglement everything else is hidden from the next round."""
@@ -157,7 +167,7 @@ class Maps:
         fresh = [(i, q) for i, q in enumerate(queries) if not q.repeated]
         if plan.enough or not fresh:
             stop = "enough" if plan.enough else "repeat" if queries else "no_query"
-            yield state.model_copy(update={"round": number, "stop": stop})
+            yield state.model_copy(update={"round": number, "stop": stop, "insist": False})
             return
         results, seconds = await search(self.tools, [q.text for _, q in fresh], self.settings.top_k)
         seen = first_seen((r.round, r) for r in state.history)
@@ -183,7 +193,7 @@ class Maps:
 
     async def _plan(self, state: MapsState, number: int) -> AsyncIterator[BaseEvent | Plan]:
         """Directions and sub-queries, by one call or two; the Plan last. `enough` counts from round 2 on."""
-        enough = "" if number == 1 else "If the knowledge already answers the question, reply only ENOUGH. Otherwise: "
+        enough = "" if number == 1 or state.insist else "If the knowledge already answers the question, reply only ENOUGH. Otherwise: "
         values = self._values(state) | {"n": str(self._width()), "enough": enough}
         if self.settings.fused and self.settings.list_directions:
             async for item in self._plan_call("plan", number, values, state):
@@ -212,8 +222,8 @@ class Maps:
     async def _plan_call(self, role: str, number: int, values: dict[str, str], state: MapsState) -> AsyncIterator[BaseEvent | Plan]:
         def parse(completion: Completion) -> Parsed[Plan]:
             parsed = parse_plan(completion.text, self._width(), self.settings.max_query_words)
-            if parsed.value.enough and number == 1:
-                return Parsed(Plan([]), "failed", "said ENOUGH before any search")
+            if parsed.value.enough and (number == 1 or state.insist):
+                return Parsed(Plan([]), "failed", "said ENOUGH before any search" if number == 1 else "said ENOUGH, which was not asked")
             return parsed
 
         messages = self.tools.prompts[role].render(**values)
@@ -256,7 +266,7 @@ class Maps:
         yield Knowledge(round=number, notes=new, summary=refined.summary, overlap=overlap)
         yield state.model_copy(update={
             "round": number, "knowledge": (*state.knowledge, *new), "summary": refined.summary or state.summary,
-            "history": (*state.history, *found),
+            "history": (*state.history, *found), "insist": False,
         })
 
     async def answer(self, state: MapsState) -> AsyncIterator[BaseEvent]:

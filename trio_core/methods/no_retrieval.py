@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Mapping
 from typing import Any, ClassVar
 
+from trio_core.errors import InputError
 from trio_core.events import Answered, BaseEvent
+from trio_core.evidence import VoteLabel
 from trio_core.methods.base import Carried, MethodSettings, Reply, State, Tools, ask
 from trio_core.methods.trio import answer_of
 from trio_core.parsing import Parsed
@@ -43,6 +45,10 @@ class NoRetrieval:
     def finished(self, state: State) -> str | None:
         """Always."""
         return state.stop
+
+    def forked(self, state: State, verdict: VoteLabel) -> State:
+        """Never: there is no round to leave."""
+        raise InputError("no_retrieval has no rounds, so there is nothing to fork")
 
     def carried(self, state: State) -> Carried:
         """Nothing."""

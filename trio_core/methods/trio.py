@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from trio_core.events import Answered, BaseEvent, RoundStarted, SubQueries, Verdict
+from trio_core.evidence import VoteLabel
 from trio_core.methods.base import (
     Carried,
     MethodSettings,
@@ -23,6 +24,7 @@ from trio_core.methods.base import (
     Tools,
     ask,
     first_seen,
+    fork_state,
     judge,
     judge_messages,
     prompt_budget,
@@ -85,6 +87,11 @@ class Trio:
         if state.stop:
             return state.stop
         return "round_limit" if state.round > self.settings.max_extensions else None
+
+    def forked(self, state: TrioState, verdict: VoteLabel) -> TrioState:
+        """Answer from this pool, or ask for one more query."""
+        last = state.model_copy(update={"stop": "round_limit"}) if state.round > self.settings.max_extensions else state
+        return fork_state(last, verdict, f"max_extensions = {self.settings.max_extensions}")
 
     def carried(self, state: TrioState) -> Carried:
         """The whole pool is carried on; nothing is hidden."""
