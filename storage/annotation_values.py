@@ -14,6 +14,24 @@ Policy = Literal["adjudicated", "majority", "single", "conflict", ""]
 """How an item's label was resolved; empty = nobody decided."""
 
 
+class QueueFilter(Value):
+    """Which items a queue holds. An empty set means: all. Method, data set, round and source belong to one sighting of an item."""
+
+    methods: frozenset[str] = frozenset()
+    datasets: frozenset[str] = frozenset()
+    rounds: frozenset[int] = frozenset()
+    sources: frozenset[str] = frozenset()
+    """`run`, or names of imports."""
+    judges: frozenset[str] = frozenset()
+    """Items that one of these judge versions has judged."""
+    calibration: bool = False
+    """Only the items with known answers (for everybody, whatever `overlap` says); else those are left out."""
+    skipped: bool = False
+    """Only what the annotator has skipped, longest ago first; else that does not come back."""
+    overlap: int | None = Field(default=1, ge=1)
+    """How many different annotators an item is given to; None = everybody gets every item."""
+
+
 class Adjudication(Value):
     """A decision about an item that wins over all labels; the latest one holds."""
 

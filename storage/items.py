@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from storage import dialect
 from storage.database import Database, reads, writes
 from storage.questions import question_hash
+from storage.state import refresh
 from storage.tables import GoldRow, ItemRow, SourceRow, VerdictRow
 from storage.values import BinaryLabel, GoldLabel, ItemSource, LabelItem, MachineVerdict
 from trio_core.errors import InputError, StoreError
@@ -45,6 +46,7 @@ class Items(Database):
         row = session.get_one(GoldRow, item_id)
         if row.label != label:
             raise StoreError(f"item {item_id} has the gold label {row.label!r} already (rule: {row.rule}); {label!r} was not stored")
+        refresh(session, item_id)
         return _gold(row)
 
     @reads
@@ -73,12 +75,15 @@ class Items(Database):
 def upsert_item(store: Database, session: Session, item: JudgeItem) -> int:
     """The id of the item with this content; stored now if it is new."""
     insert = dialect.insert_for(session.connection())
-    session.execute(insert(ItemRow).values(
+    new = session.scalar(insert(ItemRow).values(
         content_hash=item.content_hash, question=item.question, question_hash=question_hash(item.question),
         pool=_POOL.dump_json(item.pool).decode(), messages=_MESSAGES.dump_json(item.messages).decode(),
         created=store.clock(),
-    ).on_conflict_do_nothing())
-    return session.execute(select(ItemRow.id).where(ItemRow.content_hash == item.content_hash)).scalar_one()
+    ).on_conflict_do_nothing().returning(ItemRow.id))
+    if new is None:
+        return session.execute(select(ItemRow.id).where(ItemRow.content_hash == item.content_hash)).scalar_one()
+    refresh(session, new)
+    return new
 
 
 def add_source(store: Database, session: Session, item_id: int, where: ItemSource) -> None:

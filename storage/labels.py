@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 
-from sqlalchemy import Select, delete, select
+from sqlalchemy import Select, and_, delete, or_, select
 from sqlalchemy.orm import Session
 
 from storage.database import Database, reads, writes
 from storage.errors import LabelConflict
 from storage.items import require_item
 from storage.resolution import is_current
+from storage.state import refresh
 from storage.tables import ClaimRow, ItemRow, LabelRow
 from storage.values import LabelInput, StoredLabel
 from trio_core.errors import InputError, StoreError
@@ -41,21 +42,43 @@ class Labels(Database):
                        milliseconds=min(label.milliseconds, MAX_MILLISECONDS), created=self.clock())
         session.add(row)
         session.flush()
-        session.execute(delete(ClaimRow).where(ClaimRow.item_id == label.item_id, ClaimRow.annotator == label.annotator))
+        session.execute(delete(ClaimRow).where(or_(
+            and_(ClaimRow.item_id == label.item_id, ClaimRow.annotator == label.annotator), ClaimRow.expires < row.created)))
+        refresh(session, label.item_id)
         return stored(row, question)
 
     @writes
+    def withdraw(self, session: Session, label_id: int, annotator: str) -> StoredLabel:
+        """Withdraws a current label of the annotator's own (an event, nothing is deleted) and returns that event.
+
+        Again changes nothing. Raises StoreError: no such label, somebody else's, or one that a later label took the place of.
+        """
+        row = session.get(LabelRow, label_id)
+        if row is None or row.annotator != annotator:
+            raise StoreError(f"label {label_id} is not a label of {annotator!r}; nothing was withdrawn")
+        if row.value == "withdrawn":
+            return stored(row, require_item(session, row.item_id))
+        later = session.scalar(select(LabelRow).where(LabelRow.supersedes == label_id))
+        if later is None:
+            return self._withdraw(session, row)
+        if later.value != "withdrawn":
+            raise StoreError(f"label {label_id} was changed to {later.value!r} in the meantime; nothing was withdrawn")
+        return stored(later, require_item(session, later.item_id))
+
+    @writes
     def undo(self, session: Session, annotator: str) -> StoredLabel | None:
-        """Withdraws the annotator's latest label (an event of its own, nothing is deleted); None if there is none."""
+        """Withdraws the annotator's latest label; None if there is none."""
         last = session.scalar(current_rows().where(LabelRow.annotator == annotator, LabelRow.value != "withdrawn")
                               .order_by(LabelRow.id.desc()).limit(1))
-        if last is None:
-            return None
-        row = LabelRow(item_id=last.item_id, annotator=annotator, value="withdrawn", reason="", note="", blind=last.blind,
+        return None if last is None else self._withdraw(session, last)
+
+    def _withdraw(self, session: Session, last: LabelRow) -> StoredLabel:
+        row = LabelRow(item_id=last.item_id, annotator=last.annotator, value="withdrawn", reason="", note="", blind=last.blind,
                        milliseconds=0, client_uuid=str(uuid.uuid4()), supersedes=last.id, source=last.source,
                        created=self.clock())
         session.add(row)
         session.flush()
+        refresh(session, row.item_id)
         return stored(row, require_item(session, row.item_id))
 
     @reads

@@ -1,106 +1,145 @@
-"""Which item comes next, and how far labelling has come."""
+"""Which item comes next, and how far labelling has come.
+
+The rules of the queue, all of them here:
+
+- An annotator gets an item once. What was withdrawn comes back to its annotator, what was skipped only when
+  `QueueFilter.skipped` asks for it.
+- `QueueFilter.overlap` annotators get an item (1 unless set otherwise; None = all). Each current label that is sufficient,
+  insufficient or unsure takes a place, and so does each claim of another annotator that has not run out. A skip takes none:
+  the item goes to others.
+- An adjudicated item is decided and is given to nobody.
+- Items with known answers come only in calibration rounds, there to everybody.
+- A claim lasts five minutes and ends with the label. Two annotators cannot take the last place of an item: writers wait for
+  each other in both databases (`storage.dialect`), and the one statement that finds an item also claims it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Set
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, exists, func, literal, or_, select
+from sqlalchemy import ColumnElement, case, exists, func, literal, select
 from sqlalchemy.orm import Session, aliased
 
 from storage import dialect
+from storage.annotation_values import QueueFilter
 from storage.database import Database, reads, writes
 from storage.items import load_item
-from storage.resolution import human_labels, is_current
-from storage.tables import ClaimRow, GoldRow, ItemRow, LabelRow, VerdictRow
+from storage.resolution import is_current
+from storage.tables import CalibrationRow, ClaimRow, GoldRow, ItemRow, LabelRow, SourceRow, StateRow, VerdictRow
 from storage.values import LabelCounts, LabelItem, QueueOrder
 
 CLAIM = timedelta(minutes=5)
+EVERYTHING = QueueFilter()
 
 
 class Queue(Database):
     """The annotators' queue."""
 
     @writes
-    def next_item(self, session: Session, annotator: str, order: QueueOrder = "uncertain",
-                  exclude: Set[int] = frozenset()) -> LabelItem | None:
-        """The next item that this annotator has neither labelled nor skipped, claimed for five minutes; None if none is left."""
+    def next_item(self, session: Session, annotator: str, order: QueueOrder = "uncertain", exclude: Set[int] = frozenset(),
+                  only: QueueFilter = EVERYTHING) -> LabelItem | None:
+        """The next item for this annotator, claimed for five minutes; None if none is left (see the rules above)."""
         now = self.clock()
-        wanted = (select(ItemRow.id, literal(annotator), literal(now + CLAIM, ClaimRow.expires.type))
-                  .where(~_seen_by(annotator), ~_claimed_by_other(annotator, now), ItemRow.id.not_in(exclude))
-                  .order_by(*_order(order), ItemRow.id).limit(1))
+        conditions = [*matching(StateRow.item_id, only), *_open_to(annotator, only)]
+        if only.overlap is not None and not only.calibration:
+            conditions.append(StateRow.labels + _claims_of_others(annotator, now) < only.overlap)
+        if exclude:
+            conditions.append(StateRow.item_id.not_in(exclude))
+        wanted = (select(StateRow.item_id, literal(annotator), literal(now + CLAIM, ClaimRow.expires.type))
+                  .where(*conditions).order_by(*_order(order, annotator, only)).limit(1))
         insert = dialect.insert_for(session.connection())(ClaimRow).from_select(["item_id", "annotator", "expires"], wanted)
-        free = or_(ClaimRow.expires < now, ClaimRow.annotator == annotator)
-        taken = insert.on_conflict_do_update(
-            index_elements=["item_id", "annotator"], where=free,
-            set_={"annotator": insert.excluded.annotator, "expires": insert.excluded.expires},
-        ).returning(ClaimRow.item_id)
-        item_id = session.scalar(taken)
+        item_id = session.scalar(insert.on_conflict_do_update(
+            index_elements=["item_id", "annotator"], set_={"expires": insert.excluded.expires}).returning(ClaimRow.item_id))
         return None if item_id is None else load_item(session, session.get(ItemRow, item_id))
 
     @reads
-    def label_counts(self, session: Session, annotator: str = "") -> LabelCounts:
+    def label_counts(self, session: Session, annotator: str = "", only: QueueFilter = EVERYTHING) -> LabelCounts:
         """All figures of the labelling page, from one query and thus from one moment."""
-        human = human_labels()
-        parts = [
-            select(literal("items"), literal(""), func.count()).select_from(ItemRow),
-            select(literal("human"), human.c.verdict, func.count()).group_by(human.c.verdict),
-            select(literal("gold"), GoldRow.label, func.count()).group_by(GoldRow.label),
-            select(literal("machine"), VerdictRow.label, func.count()).group_by(VerdictRow.label),
-            select(literal("mine"), LabelRow.value, func.count())
-            .where(LabelRow.annotator == annotator, is_current(LabelRow)).group_by(LabelRow.value),
+        states = matching(StateRow.item_id, only)
+        counted = [
+            ("items", literal(""), StateRow.item_id, []),
+            ("human", StateRow.verdict, StateRow.item_id, [StateRow.verdict != ""]),
+            ("policy", StateRow.policy, StateRow.item_id, [StateRow.policy != ""]),
+            ("pending", literal(""), StateRow.item_id, [*_open_to(annotator, only), *_place_left(only)]),
+            ("gold", GoldRow.label, GoldRow.item_id, []),
+            ("machine", VerdictRow.label, VerdictRow.item_id, []),
+            ("mine", LabelRow.value, LabelRow.item_id, [LabelRow.annotator == annotator, is_current(LabelRow)]),
         ]
-        rows = session.execute(parts[0].union_all(*parts[1:])).all()
+        parts = [select(literal(group), value, func.count())
+                 .where(*(states if item is StateRow.item_id else matching(item, only)), *conditions)
+                 .group_by(value).select_from(item.class_)
+                 for group, value, item, conditions in counted]
         groups: dict[str, dict[str, int]] = {}
-        for group, value, n in rows:
+        for group, value, n in session.execute(parts[0].union_all(*parts[1:])):
             groups.setdefault(group, {})[value] = n
         return _counts(groups)
 
 
 def _counts(groups: dict[str, dict[str, int]]) -> LabelCounts:
-    items = groups["items"][""]
     mine = groups.get("mine", {})
-    done = sum(mine.get(value, 0) for value in ("sufficient", "insufficient", "unsure"))
-    skipped = mine.get("skip", 0)
-    return LabelCounts(items=items, human=groups.get("human", {}), gold=groups.get("gold", {}),
-                       machine=groups.get("machine", {}), done=done, skipped=skipped, pending=items - done - skipped)
+    return LabelCounts(
+        items=sum(groups.get("items", {}).values()), human=groups.get("human", {}), gold=groups.get("gold", {}),
+        machine=groups.get("machine", {}), policies=groups.get("policy", {}), skipped=mine.get("skip", 0),
+        done=sum(mine.get(value, 0) for value in ("sufficient", "insufficient", "unsure")),
+        pending=sum(groups.get("pending", {}).values()))
 
 
-def _seen_by(annotator: str) -> ColumnElement[bool]:
+def matching(item_id: Any, only: QueueFilter) -> list[ColumnElement[bool]]:
+    """Conditions on an item, whoever asks."""
+    found: list[ColumnElement[bool]] = []
+    seen = {SourceRow.method: only.methods, SourceRow.dataset: only.datasets, SourceRow.round: only.rounds,
+            SourceRow.source: only.sources}
+    wanted = [column.in_(sorted(values)) for column, values in seen.items() if values]
+    if wanted:
+        found.append(exists().where(SourceRow.item_id == item_id, *wanted))
+    if only.judges:
+        verdict = aliased(VerdictRow)
+        found.append(exists().where(verdict.item_id == item_id, verdict.judge.in_(sorted(only.judges))))
+    if only.calibration:
+        found.append(_known(item_id))
+    return found
+
+
+def _open_to(annotator: str, only: QueueFilter) -> list[ColumnElement[bool]]:
+    """What the queue may still give to this annotator; places are another matter."""
     label = aliased(LabelRow)
-    return exists().where(label.item_id == ItemRow.id, label.annotator == annotator, label.value != "withdrawn",
-                          is_current(label))
+    mine = exists().where(label.item_id == StateRow.item_id, label.annotator == annotator, is_current(label),
+                          label.value == "skip" if only.skipped else label.value != "withdrawn")
+    found = [mine if only.skipped else ~mine]
+    return found if only.calibration else [StateRow.policy != "adjudicated", *found, ~_known(StateRow.item_id)]
 
 
-def _claimed_by_other(annotator: str, now: Any) -> ColumnElement[bool]:
-    claim = aliased(ClaimRow)
-    return exists().where(claim.item_id == ItemRow.id, claim.annotator != annotator, claim.expires >= now)
+def _place_left(only: QueueFilter) -> list[ColumnElement[bool]]:
+    return [] if only.overlap is None or only.calibration else [StateRow.labels < only.overlap]
 
 
-def _order(order: QueueOrder) -> list[Any]:
+def _known(item_id: Any) -> ColumnElement[bool]:
+    return exists().where(CalibrationRow.item_id == item_id)
+
+
+def _claims_of_others(annotator: str, now: datetime) -> ColumnElement[int]:
+    return (select(func.count()).select_from(ClaimRow)
+            .where(ClaimRow.item_id == StateRow.item_id, ClaimRow.annotator != annotator, ClaimRow.expires >= now)
+            .correlate(StateRow).scalar_subquery())
+
+
+def _order(order: QueueOrder, annotator: str, only: QueueFilter) -> list[Any]:
+    if only.skipped:
+        skip = aliased(LabelRow)
+        return [select(func.max(skip.id)).where(skip.item_id == StateRow.item_id, skip.annotator == annotator)
+                .correlate(StateRow).scalar_subquery()]
     if order == "oldest":
-        return [ItemRow.created]
-    if order == "disagreement":
-        both = and_(_somebody_says("sufficient"), _somebody_says("insufficient"))
-        return [case((both, 0), else_=1), _distance()]
-    return [_distance()]
+        return [StateRow.item_id]
+    first = {"disagreement": [StateRow.agreed], "balance": [_of_the_larger_class()]}.get(order, [])
+    return [*first, StateRow.distance, StateRow.item_id]
 
 
-def _distance() -> ColumnElement[float]:
-    """How far the latest P(sufficient) is from its threshold; items without one come last."""
-    verdict = aliased(VerdictRow)
-    latest: Select[Any] = (select(func.abs(verdict.p - verdict.threshold))
-                           .where(verdict.item_id == ItemRow.id, verdict.p.is_not(None))
-                           .order_by(verdict.id.desc()).limit(1))
-    return func.coalesce(latest.correlate(ItemRow).scalar_subquery(), 2.0)
-
-
-def _somebody_says(label: str) -> ColumnElement[bool]:
-    """A judge, another person's current label or the gold evidence gives this label."""
-    verdict, gold, human = aliased(VerdictRow), aliased(GoldRow), aliased(LabelRow)
-    return or_(
-        exists().where(verdict.item_id == ItemRow.id, verdict.label == label),
-        exists().where(gold.item_id == ItemRow.id, gold.label == label),
-        exists().where(human.item_id == ItemRow.id, human.value == label, is_current(human)),
-    )
+def _of_the_larger_class() -> ColumnElement[int]:
+    """0 for items that are likely to be of the class with fewer resolved labels (for all, where both have as many)."""
+    state = aliased(StateRow)
+    yes, no = (select(func.count()).select_from(state).where(state.verdict == label).scalar_subquery()
+               for label in ("sufficient", "insufficient"))
+    rarer = case((yes < no, "sufficient"), (no < yes, "insufficient"), else_=StateRow.guess)
+    return case((StateRow.guess == rarer, 0), else_=1)

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from storage.database import Database, writes
 from storage.items import add_source, upsert_item
+from storage.state import refresh
 from storage.tables import EventRow, RunRow, VerdictRow
 from storage.values import ItemSource
 from trio_core.errors import StoreError
@@ -149,6 +150,7 @@ class RunRecorder(Database):
             p=event.p_sufficient, p_method=event.p_method, threshold=event.threshold, deciding=event.deciding,
             created=self.clock(),
         ))
+        refresh(session, item_id)
 
     def _end(self, session: Session, run_id: str, event: RunFinished | RunFailed) -> None:
         run = session.get_one(RunRow, run_id, populate_existing=True)

@@ -8,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 
 from storage import dialect
+from storage.adjudications import Adjudications
+from storage.calibration import Calibration
 from storage.database import Database
 from storage.exports import Exports
 from storage.items import Items
@@ -17,6 +19,7 @@ from storage.queue import Queue
 from storage.run_reads import RunReader
 from storage.runs import RunRecorder
 from storage.tables import utc_now
+from storage.votes import Votes
 from trio_core.errors import StoreError
 
 
@@ -40,7 +43,7 @@ class Backup(Database):
         return path
 
 
-class Store(RunRecorder, RunReader, Items, Queue, Exports, Judges, Jobs, Backup):
+class Store(RunRecorder, RunReader, Items, Queue, Adjudications, Votes, Calibration, Exports, Judges, Jobs, Backup):
     """Runs, label items, labels, snapshots, judges and jobs. Thread-safe; several apps may use one store.
 
     Every method is one short transaction and raises StoreError (or InputError, for what a person typed).

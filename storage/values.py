@@ -16,7 +16,7 @@ GivenValue = Literal["sufficient", "insufficient", "unsure", "skip"]
 LabelValue = Literal["sufficient", "insufficient", "unsure", "skip", "withdrawn"]
 BinaryLabel = Literal["sufficient", "insufficient"]
 LabelOrigin = Literal["annotate", "trace"]
-QueueOrder = Literal["uncertain", "oldest", "disagreement"]
+QueueOrder = Literal["uncertain", "oldest", "disagreement", "balance"]
 Split = Literal["train", "held_out"]
 LabelSource = Literal["human", "gold"]
 VoteResult = Literal["sufficient", "insufficient", "mixed"]
@@ -114,7 +114,7 @@ class StoredLabel(Value):
 
 
 class LabelCounts(Value):
-    """How far labelling has come. A machine verdict counts as nothing but itself."""
+    """How far labelling has come. A machine verdict counts as nothing but itself. All of it is about the items of a filter."""
 
     items: int = 0
     human: dict[str, int] = Field(default_factory=dict)
@@ -127,7 +127,9 @@ class LabelCounts(Value):
     """Items that the asking annotator labelled sufficient, insufficient or unsure."""
     skipped: int = 0
     pending: int = 0
-    """Items that the asking annotator has neither labelled nor skipped."""
+    """Items that the queue still holds for the asking annotator (also those that others work on at the moment)."""
+    policies: dict[str, int] = Field(default_factory=dict)
+    """Items with a human label by how it was resolved: adjudicated, majority, single, conflict."""
 
 
 class SnapshotRequest(Value):

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 from store_helpers import Clock, add_items, give, judge_item, record, request, verdict
 
 from storage import Store
+from storage.annotation_values import QueueFilter
 
 
-def queue_of(store: Store, order: str, annotator: str = "ann") -> list[int]:
+def queue_of(store: Store, order: str = "oldest", annotator: str = "ann", **only: Any) -> list[int]:
     """All items in the order in which they are offered."""
     seen: list[int] = []
-    while (item := store.next_item(annotator, order, frozenset(seen))) is not None:
+    while (item := store.next_item(annotator, order, frozenset(seen), QueueFilter(**only))) is not None:
         seen.append(item.id)
     return seen
 
@@ -49,7 +51,7 @@ def test_disagreement_counts_judges_people_and_gold(store: Store) -> None:
         assert stored
         store.append(run_id, verdict(i, stored.item, label=label))
     give(store, by_person, "sufficient", "bob")
-    assert queue_of(store, "disagreement") == [by_gold, by_person, by_judge, agreed]
+    assert queue_of(store, "disagreement", overlap=2) == [by_gold, by_person, by_judge, agreed]
 
 
 def test_labelled_and_skipped_items_do_not_return_but_withdrawn_ones_do(store: Store) -> None:
@@ -59,7 +61,8 @@ def test_labelled_and_skipped_items_do_not_return_but_withdrawn_ones_do(store: S
     assert queue_of(store, "oldest") == [three]
     store.undo("ann")
     assert queue_of(store, "oldest") == [two, three]
-    assert queue_of(store, "oldest", "bob") == [one]  # two and three are claimed by ann
+    assert queue_of(store, "oldest", "bob") == []  # one is labelled, two and three are claimed by ann
+    assert queue_of(store, "oldest", "bob", overlap=2) == queue_of(store, "oldest", "bob", overlap=None) == [one, two, three]
 
 
 def test_claims_run_out_and_end_with_the_label(store: Store, clock: Clock) -> None:
@@ -70,7 +73,7 @@ def test_claims_run_out_and_end_with_the_label(store: Store, clock: Clock) -> No
     clock.forward(301)
     assert store.next_item("bob").id == item
     assert store.next_item("ann") is None
-    give(store, item, annotator="bob")
+    give(store, item, "skip", annotator="bob")
     assert store.next_item("ann").id == item
 
 
