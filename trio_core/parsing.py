@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from trio_core.values import VerdictLabel
@@ -155,17 +156,22 @@ _ARROW = re.compile(r"\s*(?:->|=>|→|⇒|\|)\s*")
 
 
 def parse_plan(text: str, limit: int, max_words: int = 16) -> Parsed[Plan]:
-    """Lines `direction -> sub-query`; a line without an arrow serves as both. `ENOUGH` alone ends the search."""
+    """Lines `direction -> sub-query`; a line without an arrow serves as both. `ENOUGH` alone ends the search.
+
+    Of a chain `a -> b -> c` only the first step is taken (`repaired`): what follows hangs on answers that the model guessed.
+    """
     shown = visible_text(text)
     lines = lines_of(shown.value)
     if lines and _ENOUGH.match(_BULLET.sub("", lines[0])):
         return Parsed(Plan([], True), "ok" if len(lines) == 1 else "repaired", "" if len(lines) == 1 else "text after ENOUGH")
     steps, notes = [], [shown.note] if shown.note else []
     for item in _json_pairs(shown.value) or [_split_arrow(line) for line in lines]:
-        direction, query = item
+        direction, query, *chained = item
         words = query.split()
         if not re.search(r"\w", query) or _ENOUGH.match(query):
             continue
+        if chained:
+            notes.append("a chain of arrows; its first step taken")
         if len(words) > max_words:
             notes.append(f"cut from {len(words)} to {max_words} words")
             query = " ".join(words[:max_words])
@@ -178,14 +184,15 @@ def parse_plan(text: str, limit: int, max_words: int = 16) -> Parsed[Plan]:
     return Parsed(Plan(steps[:limit]), "repaired" if notes else "ok", "; ".join(notes))
 
 
-def _split_arrow(line: str) -> tuple[str, str]:
+def _split_arrow(line: str) -> tuple[str, ...]:
+    """Direction, query, and what an arrow chains on."""
     parts = [clean_query(p) for p in _ARROW.split(_BULLET.sub("", line)) if p.strip()]
-    if not parts:
-        return "", ""
-    return parts[0], parts[-1]
+    if len(parts) < 2:
+        return (parts[0], parts[0]) if parts else ("", "")
+    return tuple(parts)
 
 
-def _json_pairs(text: str) -> list[tuple[str, str]]:
+def _json_pairs(text: str) -> Sequence[tuple[str, ...]]:
     value = _json_value(text)
     if isinstance(value, dict):
         value = next((v for v in value.values() if isinstance(v, list)), None)
