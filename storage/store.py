@@ -15,6 +15,7 @@ from storage.exports import Exports
 from storage.items import Items
 from storage.jobs import Jobs
 from storage.judges import Judges
+from storage.progress import Progress
 from storage.queue import Queue
 from storage.run_reads import RunReader
 from storage.runs import RunRecorder
@@ -43,7 +44,7 @@ class Backup(Database):
         return path
 
 
-class Store(RunRecorder, RunReader, Items, Queue, Adjudications, Votes, Calibration, Exports, Judges, Jobs, Backup):
+class Store(RunRecorder, RunReader, Items, Queue, Progress, Adjudications, Votes, Calibration, Exports, Judges, Jobs, Backup):
     """Runs, label items, labels, snapshots, judges and jobs. Thread-safe; several apps may use one store.
 
     Every method is one short transaction and raises StoreError (or InputError, for what a person typed).

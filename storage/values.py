@@ -10,6 +10,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from trio_core.engines.base import JudgeAdapter
+from trio_core.judge_head import JudgeHead
 from trio_core.values import JudgeItem, Value, VerdictLabel
 
 GivenValue = Literal["sufficient", "insufficient", "unsure", "skip"]
@@ -214,7 +215,8 @@ class JudgeVersion(Value):
         def path(part: str | None) -> Path | None:
             return data_dir / part if part else None
 
-        return JudgeAdapter(name=self.name, peft_dir=path(self.peft_dir), gguf=path(self.gguf), threshold=self.threshold)
+        return JudgeAdapter(name=self.name, peft_dir=path(self.peft_dir), gguf=path(self.gguf), threshold=self.threshold,
+                            head=JudgeHead.model_validate(self.head) if self.head else None)
 
 
 class Promotion(Value):
