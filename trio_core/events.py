@@ -131,6 +131,10 @@ class Verdict(BaseEvent):
     p_sufficient: float | None = None
     p_method: str = "none"
     mass: float | None = None
+    p_raw: float | None = Field(default=None, exclude_if=absent)
+    """The model's own P(sufficient) where a calibrated head gave `p_sufficient`."""
+    signals: dict[str, float] | None = Field(default=None, exclude_if=absent)
+    """What the head read, by feature."""
     threshold: float = 0.5
     judged_by: str = ""
     """Judge version, for example `zero-shot` or `judge-3`."""

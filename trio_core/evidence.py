@@ -32,10 +32,15 @@ class SampleSettings(Value):
     temperature: float = Field(default=1.0, ge=0, le=2)
     greedy_first: bool = False
     """The first answer at temperature 0: what a run would answer."""
-    parallel: int = Field(default=1, ge=1, le=64)
-    """Calls at once after the first. 1 suits llama.cpp, where another slot would read the prompt anew; more suit vLLM."""
+    parallel: int | None = Field(default=None, ge=1, le=64)
+    """Calls at once after the first; null = as suits the answer agent's server."""
     seed: int | None = None
     """Sample i is drawn with seed + i; null = by chance."""
+
+
+def head_sampling(samples: int, temperature: float) -> SampleSettings:
+    """The answers that a calibrated head looks at, in fitting as in judging."""
+    return SampleSettings(samples=samples, temperature=temperature, greedy_first=samples > 1)
 
 
 class AnswerSample(Value):
@@ -99,6 +104,8 @@ class AnswerAgent(NamedTuple):
     prompt: RolePrompt
     context_tokens: int | None = None
     repeats: Repeats = "full"
+    parallel: int = 1
+    """Calls at once. 1 suits llama.cpp, where another slot would read the prompt anew; more suit servers that batch."""
 
     async def messages(self, item: JudgeItem) -> AnswerPrompt:
         """The prompt for an item's question and pool."""
@@ -130,7 +137,7 @@ async def sample_answers(
             done, running = await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
             for task in sorted(done, key=lambda task: task.get_name()):
                 yield task.result()
-            at_once = settings.parallel
+            at_once = settings.parallel or agent.parallel
     finally:
         for task in running:
             task.cancel()

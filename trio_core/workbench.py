@@ -123,16 +123,12 @@ class Workbench:
     def answer_agent(self) -> AnswerAgent:
         """TRIO's answer agent as runs use it, whichever method asks. Raises SettingsError."""
         prompt = load_prompts("trio", self.settings.engine.roles)["answer"]
-        return AnswerAgent(self.engine, prompt, self.context_tokens, self.method_settings("trio")["repeats"])
-
-    def sample_settings(self, **changes: Any) -> SampleSettings:
-        """Sampling as it suits the engine: one call at a time on llama.cpp, several on servers that batch."""
         parallel = 1 if self.settings.engine.kind == "embedded" else PARALLEL_ANSWERS
-        return SampleSettings.model_validate({"parallel": parallel, **changes})
+        return AnswerAgent(self.engine, prompt, self.context_tokens, self.method_settings("trio")["repeats"], parallel)
 
     def sample_evidence(self, item: JudgeItem, settings: SampleSettings | None = None, gold: Sequence[str] = ()) -> EvidenceTask:
         """Begins sampling what the answer agent answers from exactly this pool; look with `samples`, `report()`, `done`."""
-        task = EvidenceTask(item, settings or self.sample_settings(), gold)
+        task = EvidenceTask(item, settings or SampleSettings(), gold)
         task.future = self._loop.submit(task.run(self._ready_agent))
         return task
 

@@ -23,6 +23,7 @@ from trio_core.events import (
     event_from_json,
     event_to_json,
 )
+from trio_core.evidence import SampleSettings
 from trio_core.fork import fork_request, forked_events
 from trio_core.hub import Prepared, RunHub
 from trio_core.memory_store import MemoryStore
@@ -143,7 +144,7 @@ def test_the_workbench_forks_a_stored_run(tmp_path: Path) -> None:
         started = bench.poll(second).events[0]
         assert bench.poll(second).status == "finished" and trace_of(bench.poll(second).events).rounds[1:]
         assert (started.settings["top_k"], started.settings["max_extensions"], started.forked_from.run_id) == (2, 1, first)
-        task = bench.sample_evidence(trace_of(bench.poll(first).events).rounds[0].verdict.item, bench.sample_settings(samples=3), ["Ada Lovelace"])
+        task = bench.sample_evidence(trace_of(bench.poll(first).events).rounds[0].verdict.item, SampleSettings(samples=3), ["Ada Lovelace"])
         report = task.wait(20)
         assert (report.n, report.right, report.vote, task.error) == (3, 3, "sufficient", "")
     finally:

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Protocol
 
+from trio_core.judge_head import JudgeHead
 from trio_core.values import Capabilities, ChatCall, Completion, Value, VerdictReading
 
 
@@ -18,6 +19,8 @@ class JudgeAdapter(Value):
     gguf: Path | None = None
     """The same adapter for llama.cpp."""
     threshold: float = 0.5
+    head: JudgeHead | None = None
+    """Gives P(sufficient) from the model's own and other signals of the round."""
 
 
 class Engine(Protocol):

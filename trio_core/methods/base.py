@@ -1,4 +1,4 @@
-"""What a method is, and the few steps that all methods share (a model call, a search, a verdict).
+"""What a method is, and the few steps that all methods share (a model call, a search; a verdict: `judging`).
 
 A method is a state machine: `begin` gives the first State, `round` yields events as they happen and the next State last,
 `finished` says why it stops, `answer` yields the answer. States are immutable and serialisable, so a run can be continued
@@ -16,14 +16,14 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from trio_core.engines.base import Engine
 from trio_core.errors import InputError, SettingsError, TrioscopeError
-from trio_core.events import BaseEvent, Hidden, LLMCalled, Retrieved, RetrievedHit, TextDelta, Verdict
+from trio_core.events import BaseEvent, Hidden, LLMCalled, Retrieved, RetrievedHit, TextDelta
 from trio_core.evidence import AnswerAgent, VoteLabel
-from trio_core.parsing import Parsed, parse_verdict
+from trio_core.parsing import Parsed
 from trio_core.pool import pool_budget
 from trio_core.prompting import PromptBook
 from trio_core.retrieval.base import Retriever, SearchResult
 from trio_core.settings import explain
-from trio_core.values import ChatCall, Completion, JudgeItem, Message, PoolEntry, Value
+from trio_core.values import ChatCall, Completion, Message, PoolEntry, Value
 
 
 class MethodSettings(BaseModel):
@@ -175,39 +175,6 @@ def called(
         usage=completion.usage, first_token_s=completion.first_token_s, seconds=completion.seconds, model=completion.model,
         adapter=completion.adapter,
     )
-
-
-async def judge(
-    tools: Tools, round_: int, item: JudgeItem, *, deciding: bool, dropped: tuple[str, ...] = ()
-) -> AsyncIterator[LLMCalled | Verdict]:
-    """Asks the judge, yields the call and the verdict.
-
-    With P(sufficient) the live judge's threshold decides; without it the label that the model wrote.
-    """
-    live = tools.engine.judge
-    prompt = tools.prompts["judge"]
-    call = ChatCall(role="judge", messages=item.messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature)
-    try:
-        reading = await tools.engine.verdict(call)
-    except TrioscopeError as error:
-        error.where = f"round {round_}, judge"
-        raise
-    written = parse_verdict(reading.completion.text)
-    label, note = written.value, written.note
-    if reading.p_sufficient is not None:
-        label = "sufficient" if reading.p_sufficient >= live.threshold else "insufficient"
-        if written.value not in (label, "unparsed"):
-            note = f"wrote {written.value}; P(sufficient) against the threshold decides"
-    yield called("judge", round_, item.messages, reading.completion, written, dropped=dropped)
-    yield Verdict(
-        round=round_, label=label, p_sufficient=reading.p_sufficient, p_method=reading.p_method, mass=reading.mass,
-        threshold=live.threshold, judged_by=live.name, deciding=deciding, item=item, note=note,
-    )
-
-
-def judge_messages(tools: Tools, question: str, pool: str) -> tuple[Message, ...]:
-    """The judge's prompt."""
-    return tools.prompts["judge"].render(question=question, pool=pool)
 
 
 async def search(tools: Tools, queries: Sequence[str], k: int) -> tuple[list[SearchResult], float]:

@@ -27,12 +27,11 @@ from trio_core.methods.base import (
     ask,
     first_seen,
     fork_state,
-    judge,
-    judge_messages,
     prompt_budget,
     retrieved,
     search,
 )
+from trio_core.methods.judging import judge, judge_messages
 from trio_core.methods.trio import answer_of
 from trio_core.parsing import Parsed, Plan, Refined, parse_plan, parse_queries, parse_refine, query_key
 from trio_core.pool import fit_pool, pool_text

@@ -25,12 +25,11 @@ from trio_core.methods.base import (
     ask,
     first_seen,
     fork_state,
-    judge,
-    judge_messages,
     prompt_budget,
     retrieved,
     search,
 )
+from trio_core.methods.judging import judge, judge_messages
 from trio_core.parsing import Parsed, parse_answer, parse_query, same_query
 from trio_core.pool import FittedPool, Repeats, fit_pool, pool_text
 from trio_core.values import JudgeItem, PoolEntry, SubQuery

@@ -1,0 +1,69 @@
+"""The signals that a calibrated head reads, from a judge's input alone: the same code fits and judges.
+
+Names and meanings: `trio_core.judge_head.FEATURES`. A signal that cannot be known is left out.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from trio_core.evidence import EvidenceReport
+from trio_core.metrics import cover_token_seq, normalize
+from trio_core.pool import pool_text
+from trio_core.values import JudgeItem
+
+CLIP = 1e-4
+"""P is kept this far from 0 and 1, so that a very sure judge does not outweigh all else."""
+CHARS_PER_TOKEN = 4
+_COMPARES = re.compile(
+    r"\b(both|same|either|which of|who is|more|less|\w+er than|earlier|later|first|older|younger|longer|shorter|larger|bigger|smaller|"
+    r"taller|higher|born first|died first|came out first|between|or)\b", re.IGNORECASE)
+_PAIR = re.compile(r"\b(or|and)\b", re.IGNORECASE)
+_STOP = frozenset(["a", "an", "the", "of", "in", "on", "at", "by", "for", "to", "from", "with", "and", "or", "is", "are", "was", "were", "be", "been", "do", "does", "did", "has", "have", "had", "which", "who", "whom", "whose", "what", "when", "where", "why", "how", "that", "this", "it", "its", "as", "than", "their", "his", "her"])
+
+
+def signals(item: JudgeItem, p: float | None, answers: EvidenceReport | None = None) -> dict[str, float]:
+    """All signals that are known. `p` is the judge's own P(sufficient), `answers` the samples from this pool."""
+    found = {**_pool(item), **_question(item)}
+    if p is not None:
+        clipped = min(max(p, CLIP), 1 - CLIP)
+        found["logit"] = math.log(clipped / (1 - clipped))
+    if answers is not None and answers.n:
+        found |= _answers(item, answers)
+    return found
+
+
+def _pool(item: JudgeItem) -> dict[str, float]:
+    found = {"round": float(len(item.pool)), "pool_tokens": len(_text(item)) / CHARS_PER_TOKEN / 1000}
+    scores = [h.score for entry in item.pool for h in entry.hits if h.score is not None]
+    last = item.pool[-1].hits if item.pool else ()
+    earlier = {h.passage.id for entry in item.pool[:-1] for h in entry.hits}
+    found["new_passages"] = float(len({h.passage.id for h in last} - earlier))
+    if scores:
+        found["mean_score"] = sum(scores) / len(scores)
+    if newest := [h.score for h in last if h.score is not None]:
+        found["top_score"] = max(newest)
+    return found
+
+
+def _question(item: JudgeItem) -> dict[str, float]:
+    words = {word for word in normalize(item.question).split() if word not in _STOP}
+    passages = " ".join(f"{h.passage.title} {h.passage.text}" for entry in item.pool for h in entry.hits)
+    present = words & set(normalize(passages).split())
+    compares = bool(_COMPARES.search(item.question) and _PAIR.search(item.question))
+    return {"comparison": float(compares), "question_in_pool": len(present) / len(words) if words else 0.0}
+
+
+def _answers(item: JudgeItem, answers: EvidenceReport) -> dict[str, float]:
+    best = answers.answers[0]
+    found = {"answer_in_pool": cover_token_seq(_text(item), best.answer) if best.key else 0.0}
+    if answers.agreement is not None:
+        found["agreement"] = answers.agreement
+    if answers.mean_logprob is not None:
+        found["answer_logprob"] = answers.mean_logprob
+    return found
+
+
+def _text(item: JudgeItem) -> str:
+    return pool_text(item.pool, "reference")
