@@ -61,6 +61,11 @@ class Items(Database):
         return load_item(session, session.get(ItemRow, item_id))
 
     @reads
+    def item_ids(self, session: Session) -> list[int]:
+        """Ids of all items, oldest first."""
+        return list(session.scalars(select(ItemRow.id).order_by(ItemRow.id)))
+
+    @reads
     def item_by_hash(self, session: Session, content_hash: str) -> LabelItem | None:
         """The item with this content, or None."""
         return load_item(session, session.scalar(select(ItemRow).where(ItemRow.content_hash == content_hash)))

@@ -6,7 +6,7 @@ import json
 import os
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import psutil
@@ -16,14 +16,14 @@ STARTED_WITHIN_S = 1.0
 """Start times of one process differ by less than this however they are read."""
 
 
-def spawn(command: Sequence[str], cwd: Path, log: Path, folder: Path) -> subprocess.Popen[bytes]:
+def spawn(command: Sequence[str], cwd: Path, log: Path, folder: Path, env: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
     """Starts a job in a process group of its own, its output appended to `log`. Raises OSError.
 
     Nothing ties it to the app: it survives the app's end, and a later app finds it by `process.json`.
     """
     with log.open("ab") as out:
         child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                                 start_new_session=True)
+                                 start_new_session=True, env={**os.environ, **(env or {})})
     identity = {"pid": child.pid, "started": psutil.Process(child.pid).create_time()}
     (folder / FILE).write_text(json.dumps(identity), encoding="utf-8")
     return child

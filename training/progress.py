@@ -36,6 +36,14 @@ class ProgressLog:
         self._write(kind="step", step=step, steps=steps, loss=loss, lr=lr, seconds=round(seconds, 2),
                     seconds_left=round(seconds_left, 1))
 
+    def work(self, message: str, done: int, of: int, seconds_left: float | None = None, **figures: float) -> None:
+        """One piece of a job that is no training: items done of all. Lines within a second are dropped but the first and last."""
+        now = time.monotonic()
+        if 0 < done < of and now - self._last < STAGE_EVERY_S:
+            return
+        self._last = now
+        self._write(kind="work", message=message, done=done, of=of, seconds_left=seconds_left, figures=figures)
+
     def held_out(self, step: int, scores: Scores) -> None:
         """A judge's figures on the held-out rows; step 0 = before training."""
         self._write(kind="held_out", step=step, balanced_accuracy=scores.balanced_accuracy, auroc=scores.auroc, ece=scores.ece)
@@ -68,6 +76,9 @@ def read_progress(folder: Path) -> Curves:
             progress = _step(line)
         elif line["kind"] == "held_out":
             points[line["step"]] = HeldOutPoint(**{name: line[name] for name in HeldOutPoint.model_fields})
+        elif line["kind"] == "work":
+            progress = JobProgress(step=line["done"], steps=line["of"], seconds_left=line["seconds_left"], stage=line["message"],
+                                   figures=line["figures"])
         elif line["kind"] == "stage":
             progress = _stage(line, progress)
     return Curves(progress, tuple(sorted(loss.items())), tuple(points[step] for step in sorted(points)))

@@ -25,6 +25,7 @@ from training.base_model import ensure_base, load_model, load_tokenizer, pick_de
 from training.lower_layers import LowerLayers
 from training.progress import ProgressLog
 from training.rows import TrainingRow, balanced_sample, data_hash, read_rows
+from training.stop import Stopped, StopRequest
 from training.values import Evaluation, JobSettings
 from trio_core.errors import TrioscopeError
 from trio_core.settings import EmbeddedSettings
@@ -61,15 +62,11 @@ class SftResult(Value):
     """Why there is no `adapter.gguf`, where there is none."""
 
 
-class Stopped(Exception):
-    """SIGTERM came between two rows or steps."""
-
-
 def main(config: SftConfig, folder: Path) -> SftResult:
     """Before, training, after, conversion; ends early as `stopped`. Raises TrioscopeError."""
     from training import trainer as t  # torch and trl: seconds to import
 
-    stop, log = t.StopRequest(), ProgressLog(folder)
+    stop, log = StopRequest(), ProgressLog(folder)
     stop.listen()
     settings = config.settings
     train, held_out = read_rows(folder / "train.jsonl"), read_rows(folder / "held_out.jsonl")

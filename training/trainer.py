@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -17,22 +16,12 @@ from trl import SFTConfig, SFTTrainer
 from training.lower_layers import LowerLayers
 from training.progress import ProgressLog
 from training.rows import TrainingRow
+from training.stop import StopRequest
 from training.tokens import IGNORED, check_batch
 from training.values import JobSettings
 from trio_core.errors import TrainingError
 
 MODULES = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"]
-
-
-class StopRequest:
-    """SIGTERM as a flag that is looked at between rows and steps. A second SIGTERM changes nothing; SIGKILL is the app's."""
-
-    def __init__(self) -> None:
-        self.wanted = False
-
-    def listen(self) -> None:
-        """Takes SIGTERM over. Main thread only."""
-        signal.signal(signal.SIGTERM, lambda *_: setattr(self, "wanted", True))
 
 
 def first_adapted(model: Any, settings: JobSettings) -> int:

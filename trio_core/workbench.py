@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Sequence
 from typing import Any, Literal, TypeVar, cast
 
+from trio_core.answering import answer_agent, context_tokens
 from trio_core.engines.base import Engine, JudgeAdapter
 from trio_core.engines.build import build_engine
 from trio_core.errors import EngineError, InputError, TrioscopeError
@@ -32,8 +33,6 @@ from trio_core.values import Capabilities, ForkPoint, JudgeItem, Passage, Value
 
 T = TypeVar("T")
 State = Literal["starting", "ready", "failed"]
-PARALLEL_ANSWERS = 8
-"""Sampled answers at once on servers that batch (vLLM)."""
 
 
 class Status(Value):
@@ -106,7 +105,7 @@ class Workbench:
         assert self.retriever is not None
         settings = self.method_settings(request.method, request.settings)
         prompts = load_prompts(request.method, self.settings.engine.roles)
-        tools = Tools(self.engine, self.retriever, prompts, self.context_tokens, self.answer_agent())
+        tools = Tools(self.engine, self.retriever, prompts, context_tokens(self.settings, self.capabilities), self.answer_agent())
         method = build_method(request.method, settings, tools)
         started = RunStarted(
             question=request.question, method=request.method, settings=method.settings.model_dump(mode="json"),
@@ -115,16 +114,9 @@ class Workbench:
         )
         return Prepared(method, started)
 
-    @property
-    def context_tokens(self) -> int | None:
-        """Context of the serving model: the setting, else what the probe found."""
-        return self.settings.engine.context_tokens or (self.capabilities.context_tokens if self.capabilities else None)
-
     def answer_agent(self) -> AnswerAgent:
-        """TRIO's answer agent as runs use it, whichever method asks. Raises SettingsError."""
-        prompt = load_prompts("trio", self.settings.engine.roles)["answer"]
-        parallel = 1 if self.settings.engine.kind == "embedded" else PARALLEL_ANSWERS
-        return AnswerAgent(self.engine, prompt, self.context_tokens, self.method_settings("trio")["repeats"], parallel)
+        """TRIO's answer agent as runs use it. Raises SettingsError."""
+        return answer_agent(self.settings, self.engine, self.capabilities)
 
     def sample_evidence(self, item: JudgeItem, settings: SampleSettings | None = None, gold: Sequence[str] = ()) -> EvidenceTask:
         """Begins sampling what the answer agent answers from exactly this pool; look with `samples`, `report()`, `done`."""

@@ -16,6 +16,7 @@ from training.lower_layers import LowerLayers
 from training.progress import ProgressLog, read_progress
 from training.rows import write_rows
 from training.sft import SftConfig, SftResult, main, run
+from training.stop import StopRequest
 from training.values import JobSettings
 
 
@@ -94,7 +95,7 @@ def test_kept_lower_layers_train_the_same(tiny, tmp_path) -> None:
 
     settings = JobSettings(**{**settings_for(tiny, tmp_path).training.model_dump(), "epochs": 2})
     model = t.with_adapter(load_model(str(tiny), "cpu"), settings)
-    made = t.build_trainer(model, load_tokenizer(str(tiny)), rows(2), settings, tmp_path, "cpu", ProgressLog(tmp_path), t.StopRequest())
+    made = t.build_trainer(model, load_tokenizer(str(tiny)), rows(2), settings, tmp_path, "cpu", ProgressLog(tmp_path), StopRequest())
     batch = made.data_collator([made.train_dataset[0]])
     fresh, kept = (made.compute_loss(model, batch) for _ in range(2))
     made.lower = LowerLayers(0)
