@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from storage import dialect
 from storage.candidates import Candidate, candidates
 from storage.database import Database, reads, writes
 from storage.items import judge_item
+from storage.mix import Placed, choose, manifest_of, weight
 from storage.questions import question_hash
-from storage.split import Sides, assign_sides, shuffled
-from storage.tables import DatasetItemRow, DatasetRow, ItemRow, QuestionSideRow
+from storage.split import assign_sides
+from storage.tables import DatasetItemRow, DatasetRow, GuidelineRow, ItemRow, QuestionSideRow
 from storage.values import BinaryLabel, Manifest, Snapshot, SnapshotRequest, SnapshotRow, Split
 from trio_core.errors import StoreError
-
-
-@dataclass(frozen=True)
-class _Placed:
-    """A candidate with its side."""
-
-    row: Candidate
-    split: Split
 
 
 class Snapshots(Database):
@@ -36,18 +27,19 @@ class Snapshots(Database):
     @writes
     def create_snapshot(self, session: Session, request: SnapshotRequest) -> Snapshot:
         """Freezes the labels of this moment. Raises StoreError when there is nothing to freeze."""
-        found, dropped = candidates(session, request.sources)
+        found, dropped = candidates(session, request)
         if not found:
             raise StoreError(f"no label to make a training set of (left out: {_words(dropped)}); label some items first")
         sides = assign_sides(_labels_by_question(found), _earlier_sides(session), request.held_out_fraction, request.seed)
-        placed = _select(found, sides, request, dropped)
-        manifest = _manifest(placed, dropped, sides)
+        placed = choose(found, sides, request, dropped)
+        manifest = manifest_of(placed, dropped, sides, session.scalar(select(func.max(GuidelineRow.version))) or 0)
         dataset = DatasetRow(request=request.model_dump_json(), manifest=manifest.model_dump_json(),
                              content_hash=manifest.content_hash, created=self.clock())
         session.add(dataset)
         session.flush()
         session.add_all(DatasetItemRow(dataset_id=dataset.id, item_id=p.row.item_id, split=p.split, label=p.row.label,
-                                       source=p.row.source, annotators=json.dumps(p.row.annotators)) for p in placed)
+                                       source=p.row.source, annotators=json.dumps(p.row.annotators), kind=p.row.kind or "",
+                                       answer_models=json.dumps(p.row.answer_models)) for p in placed)
         self._remember_sides(session, dataset.id, placed)
         return _snapshot(dataset)
 
@@ -64,14 +56,14 @@ class Snapshots(Database):
     @reads
     def snapshot_rows(self, session: Session, snapshot_id: int, split: Split | None = None) -> list[SnapshotRow]:
         """The rows of a snapshot, or of one of its sides, in the order of the items."""
-        _require(session, snapshot_id)
+        snapshot = _snapshot(_require(session, snapshot_id))
         query = (select(DatasetItemRow, ItemRow).join(ItemRow, ItemRow.id == DatasetItemRow.item_id)
                  .where(DatasetItemRow.dataset_id == snapshot_id).order_by(DatasetItemRow.item_id))
         if split is not None:
             query = query.where(DatasetItemRow.split == split)
-        return [_row(row, item) for row, item in session.execute(query)]
+        return [_row(row, item, snapshot) for row, item in session.execute(query)]
 
-    def _remember_sides(self, session: Session, dataset_id: int, placed: Sequence[_Placed]) -> None:
+    def _remember_sides(self, session: Session, dataset_id: int, placed: Sequence[Placed]) -> None:
         """Only questions whose rows went in: one that was left out has been seen by no judge."""
         insert = dialect.insert_for(session.connection())(QuestionSideRow)
         statement = insert.on_conflict_do_update(
@@ -94,49 +86,6 @@ def _earlier_sides(session: Session) -> dict[str, Split]:
     return {row.question: "held_out" if row.split == "held_out" else "train" for row in session.scalars(select(QuestionSideRow))}
 
 
-def _select(found: Sequence[Candidate], sides: Sides, request: SnapshotRequest, dropped: Counter[str]) -> list[_Placed]:
-    """All held-out rows, and of the training rows as many as `balance` and `max_rows` allow."""
-    held = [row for row in found if sides.of[row.question] == "held_out"]
-    # People's labels are worth most, so what is cut off at the end is gold; among equals chance decides, by the seed.
-    train = sorted((row for row in found if sides.of[row.question] == "train"),
-                   key=lambda row: (row.source != "human", shuffled(request.seed, row.content_hash)))
-    kept = _balanced(train) if request.balance else train
-    dropped["balance"] += len(train) - len(kept)
-    few = kept if request.max_rows is None else _first(kept, request.max_rows, request.balance)
-    dropped["max_rows"] += len(kept) - len(few)
-    return [_Placed(row, "train") for row in few] + [_Placed(row, "held_out") for row in held]
-
-
-def _balanced(rows: Sequence[Candidate]) -> list[Candidate]:
-    counts = Counter(row.label for row in rows)
-    return _each_label(rows, min(counts["sufficient"], counts["insufficient"]))
-
-
-def _first(rows: Sequence[Candidate], n: int, balance: bool) -> list[Candidate]:
-    return _each_label(rows, n // 2) if balance and n < len(rows) else list(rows[:n])
-
-
-def _each_label(rows: Sequence[Candidate], n: int) -> list[Candidate]:
-    by_label = {label: [row for row in rows if row.label == label][:n] for label in ("sufficient", "insufficient")}
-    return [*by_label["sufficient"], *by_label["insufficient"]]
-
-
-def _manifest(placed: Sequence[_Placed], dropped: Counter[str], sides: Sides) -> Manifest:
-    counts: dict[str, dict[str, dict[str, int]]] = {"train": {}, "held_out": {}}
-    questions: dict[str, set[str]] = {"train": set(), "held_out": set()}
-    for p in placed:
-        by_source = counts[p.split].setdefault(p.row.label, {})
-        by_source[p.row.source] = by_source.get(p.row.source, 0) + 1
-        questions[p.split].add(p.row.question)
-    lines = sorted(f"{p.row.content_hash} {p.split} {p.row.label} {p.row.source}" for p in placed)
-    return Manifest(
-        counts=counts, questions={split: len(names) for split, names in questions.items()},
-        dropped={reason: n for reason, n in sorted(dropped.items()) if n}, moved_from_train=sides.moved_from_train,
-        annotators=tuple(sorted({name for p in placed for name in p.row.annotators})),
-        content_hash=hashlib.sha256("\n".join(lines).encode()).hexdigest(),
-    )
-
-
 def _words(dropped: Counter[str]) -> str:
     return ", ".join(f"{n} {reason}" for reason, n in sorted(dropped.items()) if n) or "nothing"
 
@@ -153,7 +102,9 @@ def _snapshot(row: DatasetRow) -> Snapshot:
                     manifest=Manifest.model_validate_json(row.manifest), created=row.created)
 
 
-def _row(row: DatasetItemRow, item: ItemRow) -> SnapshotRow:
+def _row(row: DatasetItemRow, item: ItemRow, snapshot: Snapshot) -> SnapshotRow:
     return SnapshotRow.model_validate({
         "item_id": row.item_id, "split": row.split, "label": row.label, "source": row.source,
-        "annotators": tuple(json.loads(row.annotators)), "question_hash": item.question_hash, "item": judge_item(item)})
+        "annotators": tuple(json.loads(row.annotators)), "kind": row.kind or None, "answer_models": tuple(json.loads(row.answer_models)),
+        "weight": weight(snapshot, row.label, row.source) if row.split == "train" else 1.0,
+        "question_hash": item.question_hash, "item": judge_item(item)})

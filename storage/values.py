@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
@@ -16,10 +16,13 @@ from trio_core.values import JudgeItem, Value, VerdictLabel
 GivenValue = Literal["sufficient", "insufficient", "unsure", "skip"]
 LabelValue = Literal["sufficient", "insufficient", "unsure", "skip", "withdrawn"]
 BinaryLabel = Literal["sufficient", "insufficient"]
-LabelOrigin = Literal["annotate", "trace"]
+LabelOrigin = Annotated[str, Field(pattern=r"^(annotate|trace|import:.+)$")]
+"""Where a label was given: the queue, a run's page, or a file (`import:<name>`)."""
 QueueOrder = Literal["uncertain", "oldest", "disagreement", "balance"]
 Split = Literal["train", "held_out"]
-LabelSource = Literal["human", "gold"]
+LabelSource = Literal["human", "votes", "gold"]
+HumanKind = Literal["correction", "agreement", "unjudged"]
+"""A human label that differs from the judge's verdict at that time, equals it, or stands on an item without one."""
 VoteResult = Literal["sufficient", "insufficient", "mixed"]
 AdjudicatedLabel = Literal["sufficient", "insufficient", "unsure"]
 JudgeKind = Literal["model", "threshold", "head", "sft"]
@@ -134,16 +137,25 @@ class LabelCounts(Value):
 
 
 class SnapshotRequest(Value):
-    """What a training set shall hold. The held-out side is never capped nor balanced."""
+    """What a training set shall hold. Of all choices only `sources` and `vote_models` touch the held-out side."""
 
     held_out_fraction: float = Field(default=0.4, ge=0, le=1)
     """Share of *new* questions to hold out; questions of earlier snapshots keep their side."""
     seed: int = 13
     max_rows: int | None = Field(default=None, ge=1)
-    """Most training rows; human labels are kept before gold ones."""
+    """Most training rows; human labels are kept before votes and those before gold."""
     sources: frozenset[LabelSource] = frozenset({"human", "gold"})
+    human_kinds: frozenset[HumanKind] = frozenset(get_args(HumanKind))
+    vote_models: frozenset[str] = frozenset()
+    """Answer models whose votes count; empty = all."""
+    caps: dict[LabelSource, Annotated[int, Field(ge=0)]] = Field(default_factory=dict)
+    """Most training rows of a source."""
+    weights: dict[LabelSource, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """Weight of a source's training rows in the loss; 1 where none is given."""
     balance: bool = False
     """As many training rows of each label as the rarer one has."""
+    class_weights: bool = False
+    """All training rows stay, and those of the rarer label weigh more, so that both labels weigh the same."""
 
 
 class Manifest(Value):
@@ -154,10 +166,17 @@ class Manifest(Value):
     questions: dict[str, int]
     """split -> different questions."""
     dropped: dict[str, int]
-    """reason -> items: conflict, unsure, skip, unlabelled, balance, max_rows."""
+    """reason -> items: conflict, unsure, skip, unlabelled, mixed (votes), vote_conflict (between models); of the training side:
+    correction, agreement, unjudged (human kinds not asked for), cap_<source>, balance, max_rows."""
     moved_from_train: int = 0
     """Questions held out now that an earlier snapshot trained on (only when nothing else could be held out)."""
     annotators: tuple[str, ...] = ()
+    kinds: dict[str, dict[str, int]] = Field(default_factory=dict)
+    """split -> kind of human label -> rows."""
+    vote_models: dict[str, int] = Field(default_factory=dict)
+    """answer model -> rows with its vote label."""
+    guideline: int = 0
+    """Version of the guidelines at that moment, 0 = there were none."""
     content_hash: str
     """sha256 over the rows (item, split, label, source): equal snapshots have equal hashes."""
 
@@ -183,6 +202,12 @@ class SnapshotRow(Value):
     label: BinaryLabel
     source: LabelSource
     annotators: tuple[str, ...] = ()
+    kind: HumanKind | None = None
+    """Of a human label; null for others, and in snapshots of older versions."""
+    answer_models: tuple[str, ...] = ()
+    """The models whose votes gave the label."""
+    weight: float = 1.0
+    """Weight in the loss: of the source, and of the label where the request asks for class weights."""
     question_hash: str
     item: JudgeItem
 

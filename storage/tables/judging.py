@@ -36,6 +36,10 @@ class DatasetItemRow(Base):
     source: Mapped[str]
     annotators: Mapped[str] = mapped_column(Text)
     """JSON list of names."""
+    kind: Mapped[str]
+    """correction, agreement or unjudged; empty for votes and gold."""
+    answer_models: Mapped[str] = mapped_column(Text)
+    """JSON list of the models whose votes gave the label."""
 
 
 class QuestionSideRow(Base):
