@@ -1,4 +1,4 @@
-"""Training jobs: child processes that outlive the app, followed into the store.
+"""Jobs of the learning loop: child processes that outlive the app, followed into the store. One works at a time.
 
 queued -> running -> done | failed | stopped, and by `abort` running -> stopping -> stopped. Whoever looks last at a process
 that has ended (a follower thread, a page that reads, the sweep of a new app) stores its end; a lock lets one of them do it.
@@ -12,7 +12,9 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 from storage.jobs import ACTIVE
 from storage.store import Store
@@ -20,11 +22,14 @@ from storage.values import Job, JobProgress, JudgeVersion
 from training import process
 from training.progress import read_progress
 from training.rows import TrainingRow, write_rows
-from training.sft import RESULT, SftConfig, SftResult
+from training.sft import RESULT, SftResult
+from training.work_values import WorkResult
 from trio_core.errors import StoreError, TrainingError
 from trio_core.settings import PROJECT_ROOT
+from trio_core.values import Value
 
-KIND = "sft"
+KINDS = {"sft": "training.sft", "votes": "training.work", "threshold": "training.work", "head": "training.work", "gate": "training.work"}
+"""Kind of job -> the module of its process."""
 INTERRUPTED = "interrupted: can be resumed"
 POLL_S = 1.0
 HEARTBEAT_S = 10.0
@@ -33,22 +38,23 @@ TAIL_LINES = 60
 logger = logging.getLogger(__name__)
 
 
-def command_of(folder: Path) -> list[str]:
+def command_of(folder: Path, kind: str = "sft") -> list[str]:
     """The child process of a job's folder."""
-    return [sys.executable, "-m", "training.sft", "--config", str(folder / "config.json")]
+    return [sys.executable, "-m", KINDS[kind], "--config", str(folder / "config.json")]
 
 
-def command_line(folder: Path) -> str:
+def command_line(folder: Path, kind: str = "sft") -> str:
     """The command as a shell takes it, from the project's folder."""
-    return shlex.join(command_of(folder))
+    return shlex.join(command_of(folder, kind))
 
 
 class Jobs:
-    """Starts, follows and ends training jobs of one store."""
+    """Starts, follows and ends the jobs of one store. `env` is added to their environment."""
 
-    def __init__(self, store: Store, data_dir: Path) -> None:
+    def __init__(self, store: Store, data_dir: Path, env: Mapping[str, str] | None = None) -> None:
         self._store = store
         self._data_dir = data_dir
+        self._env = dict(env or {})
         self._children: dict[int, subprocess.Popen[bytes]] = {}
         self._seen: dict[int, tuple[float, JobProgress]] = {}
         self._lock = threading.RLock()
@@ -65,58 +71,63 @@ class Jobs:
 
     def active(self) -> Job | None:
         """The job that is queued, running or stopping, after a look at its process."""
-        found = next((job for job in self._store.jobs(KIND) if job.state in ACTIVE), None)
+        found = next((job for job in self._store.jobs() if job.kind in KINDS and job.state in ACTIVE), None)
         if found is None:
             return None
         now = self.look(found.id)
         return now if now.state in ACTIVE else None
 
-    def create(self, config: SftConfig, train: list[TrainingRow], held_out: list[TrainingRow]) -> Job:
-        """Stores a job and its files, and starts it. Raises TrainingError while another is active."""
+    def create(self, kind: str, shown: dict[str, Any], config: Callable[[int], Value], snapshot_id: int | None = None,
+               rows: Mapping[str, list[TrainingRow]] | None = None) -> Job:
+        """Stores a job and its files, and starts it. Raises TrainingError while another is active.
+
+        `shown` is kept in the store, `config` (made with the job's id) and `rows` (by file name) in the job's folder.
+        """
         with self._lock:
-            if (active := self.active()) is not None:
-                raise TrainingError(f"training job {active.id} is {active.state}; wait for its end or abort it first")
-            job = self._store.create_job(KIND, config.model_dump(mode="json"), config.snapshot_id)
+            self._refuse_second()
+            job = self._store.create_job(kind, shown, snapshot_id)
             folder = self.folder(job.id)
             _set_aside(folder)
             folder.mkdir(parents=True)
-            write_rows(folder / "train.jsonl", train)
-            write_rows(folder / "held_out.jsonl", held_out)
-            (folder / "config.json").write_text(config.model_dump_json(indent=1), encoding="utf-8")
-            return self._launch(job.id)
+            for name, found in (rows or {}).items():
+                write_rows(folder / name, found)
+            (folder / "config.json").write_text(config(job.id).model_dump_json(indent=1), encoding="utf-8")
+            return self._launch(job)
+
+    def _refuse_second(self) -> None:
+        if (active := self.active()) is not None:
+            raise TrainingError(f"job {active.id} ({active.kind}) is {active.state}; wait for its end or abort it first")
 
     def resume(self, job_id: int) -> Job:
         """Starts an ended job's command again; it goes on from its newest checkpoint. Raises TrainingError."""
         with self._lock:
             job = self.look(job_id)
             if job.state not in ("stopped", "failed"):
-                raise TrainingError(f"training job {job_id} is {job.state}; only a stopped or failed one can be resumed")
+                raise TrainingError(f"job {job_id} is {job.state}; only a stopped or failed one can be resumed")
             if not (self.folder(job_id) / "config.json").exists():
-                raise TrainingError(f"the files of training job {job_id} are gone from {self.folder(job_id)}; start a new job")
-            if (active := self.active()) is not None:
-                raise TrainingError(f"training job {active.id} is {active.state}; wait for its end or abort it first")
-            self._store.set_job_state(job_id, "queued")
-            return self._launch(job_id)
+                raise TrainingError(f"the files of job {job_id} are gone from {self.folder(job_id)}; start a new job")
+            self._refuse_second()
+            return self._launch(self._store.set_job_state(job_id, "queued"))
 
-    def _launch(self, job_id: int) -> Job:
-        folder = self.folder(job_id)
+    def _launch(self, job: Job) -> Job:
+        folder = self.folder(job.id)
         (folder / RESULT).unlink(missing_ok=True)
         log = folder / "log.txt"
         try:
-            child = process.spawn(command_of(folder), PROJECT_ROOT, log, folder)
+            child = process.spawn(command_of(folder, job.kind), PROJECT_ROOT, log, folder, self._env)
         except OSError as error:
-            return self._store.set_job_state(job_id, "failed", error=f"the training process could not start: {error}")
-        self._children[job_id] = child
-        job = self._store.set_job_state(job_id, "running", pid=child.pid, log_path=str(log.relative_to(self._data_dir)))
-        self._follow(job_id)
-        return job
+            return self._store.set_job_state(job.id, "failed", error=f"the job's process could not start: {error}")
+        self._children[job.id] = child
+        now = self._store.set_job_state(job.id, "running", pid=child.pid, log_path=str(log.relative_to(self._data_dir)))
+        self._follow(job.id)
+        return now
 
     def abort(self, job_id: int) -> Job:
         """Asks for a checkpoint and the end; asked again, it kills the process. Raises TrainingError if it has ended."""
         with self._lock:
             job = self.look(job_id)
             if job.state not in ACTIVE:
-                raise TrainingError(f"training job {job_id} is {job.state} already")
+                raise TrainingError(f"job {job_id} is {job.state} already")
             again = job.state == "stopping"
             if job.state == "queued":
                 return self._store.set_job_state(job_id, "stopped")
@@ -128,7 +139,7 @@ class Jobs:
         """Brings the store up to date with the job's process and returns the job."""
         with self._lock:
             job = self._store.job(job_id)
-            if job.kind != KIND or job.state not in ACTIVE or (job.state == "queued" and job.pid is None):
+            if job.kind not in KINDS or job.state not in ACTIVE or (job.state == "queued" and job.pid is None):
                 return job
             self._copy_progress(job_id)
             child = self._children.get(job_id)
@@ -144,17 +155,29 @@ class Jobs:
 
     def _end(self, job: Job) -> Job:
         self._children.pop(job.id, None)
-        result = self.result(job.id)
+        result = self.result(job)
         if result is None:
             return self._store.set_job_state(job.id, "stopped") if job.state == "stopping" else self._store.set_job_state(
                 job.id, "failed", error=INTERRUPTED)
         if result.state == "done":
-            self._add_version(job, result)
+            try:
+                self._keep(job, result)
+            except StoreError as error:
+                return self._store.set_job_state(job.id, "failed", error=f"the job is done, but its result was not stored: {error}")
         return self._store.set_job_state(job.id, result.state, error=result.error)
 
-    def _add_version(self, job: Job, result: SftResult) -> None:
-        if self.version(job.id) is not None:
+    def _keep(self, job: Job, result: SftResult | WorkResult) -> None:
+        """Stores what came of a job; a second time changes nothing."""
+        if isinstance(result, WorkResult) and job.kind == "gate":
+            self._store.set_judge_gate(str(job.config["candidate"]), result.report)
+        elif self.version(job.id) is not None:
             return  # stored before the app ended
+        elif isinstance(result, SftResult):
+            self._add_version(job, result)
+        elif result.version is not None:
+            self._store.add_judge_version(**result.version)
+
+    def _add_version(self, job: Job, result: SftResult) -> None:
         folder = self.folder(job.id)
         gguf = folder / "adapter.gguf"
         scores = result.evaluation.model_dump(mode="json") if result.evaluation else {}
@@ -167,13 +190,13 @@ class Jobs:
 
     def version(self, job_id: int) -> JudgeVersion | None:
         """The judge version that came of a job."""
-        wanted = self._relative(self.folder(job_id) / "adapter")
-        return next((v for v in self._store.judge_versions() if v.peft_dir == wanted), None)
+        return next((v for v in self._store.judge_versions() if v.scores.get("job_id") == job_id), None)
 
-    def result(self, job_id: int) -> SftResult | None:
+    def result(self, job: Job) -> SftResult | WorkResult | None:
         """What the process wrote at its end; null if it was killed."""
+        kind = SftResult if job.kind == "sft" else WorkResult
         try:
-            return SftResult.model_validate_json((self.folder(job_id) / RESULT).read_text(encoding="utf-8"))
+            return kind.model_validate_json((self.folder(job.id) / RESULT).read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
 
@@ -191,8 +214,8 @@ class Jobs:
     def sweep(self) -> list[int]:
         """Follows jobs that still run; ends those whose process is gone or never came. Ids of the ended."""
         ended = []
-        for job in self._store.jobs(KIND):
-            if job.state not in ACTIVE:
+        for job in self._store.jobs():
+            if job.kind not in KINDS or job.state not in ACTIVE:
                 continue
             if job.state == "queued":
                 now = self._store.set_job_state(job.id, "failed", error=INTERRUPTED)

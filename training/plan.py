@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from pydantic import ValidationError
 
 from training.base_model import base_name, load_tokenizer, ready_base
-from training.rows import Selection, TrainingRow, class_counts, select, token_counts
+from training.rows import Selection, TrainingRow, class_counts, oversampled, select, token_counts
 from training.tokens import row_tokens
 from training.values import JobSettings, TrainingPlan
 from trio_core.errors import SettingsError, TrainingError
@@ -57,7 +57,10 @@ def draft(settings: Settings, snapshot_id: int, rows: Sequence[TrainingRow], ove
     tokens = token_counts(rows, count)
     selection = select(rows, tokens, chosen)
     used = [*selection.train, *selection.held_out]
-    steps = math.ceil(math.ceil(len(selection.train) / chosen.batch_size) * chosen.epochs) if selection.train else 0
+    if selection.calibration:
+        notes.append(f"{len(selection.calibration)} training rows are kept out of the training, for the threshold.")
+    trained = oversampled(selection.train, chosen.seed) if chosen.class_balance == "sampling" else selection.train
+    steps = math.ceil(math.ceil(len(trained) / chosen.batch_size) * chosen.epochs) if selection.train else 0
     if base is None:
         notes.append("The embedded model is dequantised first (once; about 4 minutes, 3.6 GB of disk).")
     if chosen.device != "cuda" and not cpu_has_bfloat16():

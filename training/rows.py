@@ -8,7 +8,7 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from storage.store import Store
 from storage.values import BinaryLabel, Split
@@ -44,6 +44,25 @@ class TrainingRow(Value):
         }
 
 
+class Labelled(Protocol):
+    """What sampling needs of a row."""
+
+    @property
+    def item_id(self) -> int:
+        """The label item."""
+
+    @property
+    def label(self) -> BinaryLabel:
+        """Its label."""
+
+    @property
+    def source(self) -> str:
+        """Where the label is from."""
+
+
+R = TypeVar("R", bound=Labelled)
+
+
 class Selection(NamedTuple):
     """Rows that a job uses, and those that it leaves out with the reason."""
 
@@ -51,6 +70,8 @@ class Selection(NamedTuple):
     held_out: list[TrainingRow]
     dropped: list[DroppedRow]
     problems: list[str]
+    calibration: list[TrainingRow]
+    """Training rows that only the threshold (and a head) sees."""
 
 
 def snapshot_rows(store: Store, snapshot_id: int) -> list[TrainingRow]:
@@ -72,11 +93,13 @@ def select(rows: Sequence[TrainingRow], tokens: Mapping[int, int], settings: Job
     dropped = [_dropped(row, tokens, limit) for row in long]
     fitting = [row for row in rows if tokens[row.item_id] <= settings.max_tokens]
     train_all, held_all = ([row for row in fitting if row.split == side] for side in ("train", "held_out"))
+    calibration = kept_out(train_all, settings.calibration_share, settings.seed)
+    train_all = _rest(train_all, calibration)
     train = balanced_sample(train_all, settings.max_rows, settings.seed)
     dropped += [_dropped(row, tokens, f"over training.max_rows = {settings.max_rows}") for row in _rest(train_all, train)]
     held_out = stratified_sample(held_all, settings.eval_rows, settings.seed)
     dropped += [_dropped(row, tokens, f"over eval_rows = {settings.eval_rows}") for row in _rest(held_all, held_out)]
-    return Selection(train, held_out, dropped, _problems(rows, fitting, tokens, settings))
+    return Selection(train, held_out, dropped, _problems(rows, fitting, tokens, settings), calibration)
 
 
 def _problems(
@@ -95,7 +118,33 @@ def _problems(
     return found
 
 
-def balanced_sample(rows: Sequence[TrainingRow], limit: int, seed: int) -> list[TrainingRow]:
+def kept_out(rows: Sequence[TrainingRow], share: float, seed: int) -> list[TrainingRow]:
+    """The rows of a share of the questions, whole questions, by the seed."""
+    questions = sorted({row.question for row in rows})
+    random.Random(f"calibration {seed}").shuffle(questions)
+    chosen = set(questions[: round(share * len(questions))])
+    return [row for row in rows if row.question in chosen]
+
+
+def oversampled(rows: Sequence[TrainingRow], seed: int) -> list[TrainingRow]:
+    """All rows, and rows of the rarer label again (each as often as the others, within one) until both are equally many."""
+    by_label = {label: [row for row in rows if row.label == label] for label in LABELS}
+    rare, common = sorted(LABELS, key=lambda label: len(by_label[label]))
+    missing = len(by_label[common]) - len(by_label[rare])
+    if not by_label[rare] or not missing:
+        return list(rows)
+    again = list(by_label[rare])
+    random.Random(f"oversample {seed}").shuffle(again)
+    return [*rows, *(again[i % len(again)] for i in range(missing))]
+
+
+def class_weights(rows: Sequence[TrainingRow]) -> dict[BinaryLabel, float]:
+    """n / (2 n_label): the mean over the rows is 1, and both labels weigh the same in sum."""
+    counts = Counter(row.label for row in rows)
+    return {label: len(rows) / (len(counts) * counts[label]) for label in LABELS if counts[label]}
+
+
+def balanced_sample(rows: Sequence[R], limit: int, seed: int) -> list[R]:
     """At most `limit` rows, as even over the labels as they allow; human labels before gold ones, else by seed."""
     if len(rows) <= limit:
         return list(rows)
@@ -107,7 +156,7 @@ def balanced_sample(rows: Sequence[TrainingRow], limit: int, seed: int) -> list[
     return [row for row in rows if row.item_id in chosen]
 
 
-def stratified_sample(rows: Sequence[TrainingRow], limit: int, seed: int) -> list[TrainingRow]:
+def stratified_sample(rows: Sequence[R], limit: int, seed: int) -> list[R]:
     """At most `limit` rows with the labels' shares kept (at least one row of each)."""
     if len(rows) <= limit:
         return list(rows)
@@ -117,7 +166,7 @@ def stratified_sample(rows: Sequence[TrainingRow], limit: int, seed: int) -> lis
     return [row for row in rows if row.item_id in chosen]
 
 
-def _shuffled(rows: Sequence[TrainingRow], label: BinaryLabel, seed: int) -> list[TrainingRow]:
+def _shuffled(rows: Sequence[R], label: BinaryLabel, seed: int) -> list[R]:
     found = sorted((row for row in rows if row.label == label), key=lambda row: row.item_id)
     random.Random(f"{seed} {label}").shuffle(found)
     return sorted(found, key=lambda row: row.source != "human")

@@ -3,7 +3,7 @@
     python -m training train --snapshot 3             makes the config and starts this as a child process
     python -m training.sft --config FILE              the child process itself; the same line goes on after a stop or a crash
 
-The folder of the config file is the job's folder. Read: `config.json`, `train.jsonl`, `held_out.jsonl`. Written, in this order:
+The folder of the config file is the job's folder. Read: `config.json`, `train.jsonl`, `held_out.jsonl`, `calibration.jsonl`. Written, in this order:
 `progress.jsonl` (as it goes), `p_before.jsonl`, `checkpoints/`, `p_after.jsonl`, `adapter/` (PEFT, float32, with `training.json`: what
 made it), `adapter.gguf` (the same for llama.cpp), and last `result.json`, so that its presence means the job has ended.
 SIGTERM stops after the checkpoint of the last full step. Exit status: 0 done, 1 failed, 3 stopped.
@@ -15,7 +15,9 @@ import argparse
 import json
 import logging
 import os
+import platform
 import sys
+from collections import Counter
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Literal
@@ -70,7 +72,8 @@ def main(config: SftConfig, folder: Path) -> SftResult:
     stop.listen()
     settings = config.settings
     train, held_out = read_rows(folder / "train.jsonl"), read_rows(folder / "held_out.jsonl")
-    tuning = balanced_sample(train, settings.threshold_rows, settings.seed)
+    kept = read_rows(folder / "calibration.jsonl") if (folder / "calibration.jsonl").exists() else []
+    tuning = balanced_sample(kept or train, settings.threshold_rows, settings.seed)
     log.stage("loading", "")
     device = pick_device(settings.device)
     t.torch.set_num_threads(os.cpu_count() or 1)
@@ -144,7 +147,8 @@ def _save(model: Any, config: SftConfig, rows: list[TrainingRow], folder: Path, 
 
     adapter = folder / "adapter"
     model.save_pretrained(str(adapter))
-    made = {"config": config.model_dump(mode="json"), "step": step, "data_hash": data_hash(rows),
+    made = {"config": config.model_dump(mode="json"), "step": step, "data_hash": data_hash(rows), "rows": len(rows),
+            "labels": dict(Counter(row.label for row in rows)), "python": platform.python_version(),
             "versions": {name: metadata.version(name) for name in LIBRARIES}}
     (adapter / "training.json").write_text(json.dumps(made, indent=1), encoding="utf-8")
     plain = model.get_base_model().config

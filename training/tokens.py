@@ -68,19 +68,24 @@ def label_ids(tokenizer: Any, messages: Sequence[Message]) -> LabelIds:
 
 
 def check_batch(tokenizer: Any, batch: Any, rows: Sequence[TrainingRow]) -> str:
-    """What the loss sees of a batch's first row, if it is exactly the completion and its end. Raises TrainingError (B7.02).
+    """What the loss sees of a batch's first row, if in every row it is exactly the row's label and its end. Raises TrainingError (B7.02).
 
-    `batch` holds `input_ids` and `labels` as the trainer gives them to the model.
+    `batch` holds `input_ids` and `labels` as the trainer gives them to the model, one line for each of `rows`.
     """
-    ids, labels = batch["input_ids"][0].tolist(), batch["labels"][0].tolist()
+    shown = [_check_row(tokenizer, ids.tolist(), labels.tolist(), row)
+             for ids, labels, row in zip(batch["input_ids"], batch["labels"], rows, strict=True)]
+    return shown[0]
+
+
+def _check_row(tokenizer: Any, ids: list[int], labels: list[int], row: TrainingRow) -> str:
     seen = tokenizer.decode([label for label in labels if label != IGNORED])
     hidden = [token for token, label in zip(ids, labels, strict=True) if label == IGNORED]
-    completion = next((text for text in LABEL_TEXT.values() if seen.startswith(text)), None)
-    rest = seen.removeprefix(completion or "").strip()
-    if completion is None or rest not in {tokenizer.eos_token, ""} and not _is_end(tokenizer, rest):
-        raise TrainingError(f"the loss would fall on {seen[:200]!r}, not on a label and its end token alone; nothing was trained")
-    if not any(_begins(hidden, prompt_ids(tokenizer, row.messages)) for row in rows):
-        raise TrainingError("the first batch's prompt is not that of any row, token by token; nothing was trained")
+    rest = seen.removeprefix(row.completion).strip()
+    if not seen.startswith(row.completion) or (rest not in {tokenizer.eos_token, ""} and not _is_end(tokenizer, rest)):
+        raise TrainingError(f"the loss of item {row.item_id} would fall on {seen[:200]!r}, not on {row.completion!r} and its end token "
+                            "alone; nothing was trained")
+    if not _begins(hidden, prompt_ids(tokenizer, row.messages)):
+        raise TrainingError(f"the first batch's prompt is not that of item {row.item_id}, token by token; nothing was trained")
     return seen
 
 

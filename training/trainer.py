@@ -15,9 +15,9 @@ from trl import SFTConfig, SFTTrainer
 
 from training.lower_layers import LowerLayers
 from training.progress import ProgressLog
-from training.rows import TrainingRow
+from training.rows import TrainingRow, class_weights, oversampled
 from training.stop import StopRequest
-from training.tokens import IGNORED, check_batch
+from training.tokens import IGNORED, check_batch, label_ids
 from training.values import JobSettings
 from trio_core.errors import TrainingError
 
@@ -50,17 +50,25 @@ class JudgeTrainer(SFTTrainer):
     """
 
     lower = LowerLayers(0)
+    weights: dict[int, float] = {}
+    """First token of a completion -> weight of its row in the loss; empty = all alike."""
 
     def compute_loss(self, model: Any, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None) -> Any:
         """Mean negative log-likelihood of the completion tokens, computed in float32."""
         targets = inputs["labels"][:, 1:]
         used = (targets != IGNORED).any(dim=0).nonzero().squeeze(1)
         wanted, logits = targets[:, used], self._logits(model, inputs, used)
-        total = torch.nn.functional.cross_entropy(
-            logits.float().flatten(0, 1), wanted.flatten(), ignore_index=IGNORED, reduction="sum")
+        each = torch.nn.functional.cross_entropy(
+            logits.float().flatten(0, 1), wanted.flatten(), ignore_index=IGNORED, reduction="none").view_as(wanted)
+        total = (each.sum(dim=1) * self._row_weights(wanted)).sum()
         items = (wanted != IGNORED).sum() if num_items_in_batch is None else torch.as_tensor(num_items_in_batch)
         loss = total / items.clamp(min=1)
         return (loss, {"logits": logits}) if return_outputs else loss
+
+    def _row_weights(self, wanted: Any) -> Any:
+        first = (wanted != IGNORED).long().argmax(dim=1, keepdim=True)
+        tokens = wanted.gather(1, first).squeeze(1).tolist()
+        return torch.tensor([self.weights.get(token, 1.0) for token in tokens], device=wanted.device)
 
     def _logits(self, model: Any, inputs: Any, used: Any) -> Any:
         ids = inputs["input_ids"]
@@ -124,6 +132,8 @@ def build_trainer(
         logging_steps=1, save_strategy="steps", save_steps=settings.save_steps, save_total_limit=2,
         report_to="none", disable_tqdm=True, dataloader_pin_memory=device != "cpu",
     )
+    if settings.class_balance == "sampling":
+        rows = oversampled(rows, settings.seed)
     dataset = Dataset.from_list([row.conversation() for row in rows])
     trainer = JudgeTrainer(model=model, args=config, train_dataset=dataset, processing_class=tokenizer,
                            callbacks=[Report(log, stop)])
@@ -131,8 +141,11 @@ def build_trainer(
         trainer.lower = LowerLayers(first_adapted(model, settings))
     if len(trainer.train_dataset) != len(rows):
         raise TrainingError(f"{len(rows)} rows went to the trainer, {len(trainer.train_dataset)} came out; nothing was trained")
-    batch = trainer.data_collator([trainer.train_dataset[0]])
-    check_batch(tokenizer, batch, rows[:1])
+    first = min(settings.batch_size, len(rows))
+    check_batch(tokenizer, trainer.data_collator([trainer.train_dataset[i] for i in range(first)]), rows[:first])
+    if settings.class_balance == "weights":
+        ids = label_ids(tokenizer, rows[0].messages)
+        trainer.weights = {getattr(ids, label): weight for label, weight in class_weights(rows).items()}
     return trainer
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -18,6 +18,11 @@ class JobSettings(TrainingSettings):
     """Most held-out rows that are judged before and after (seeded sample, both classes)."""
     threshold_rows: int = Field(default=40, ge=0)
     """Training rows on which the threshold is tuned; 0 = the threshold stays 0.5."""
+    calibration_share: float = Field(default=0.0, ge=0, le=0.5)
+    """Share of the training questions that are kept out of the training, for its threshold and for a head on top; 0 = none
+    (then the threshold is tuned on rows that the judge was trained on)."""
+    class_balance: Literal["none", "weights", "sampling"] = "none"
+    """Where one label is rarer: `weights` scales its loss up, `sampling` repeats its rows until both are equally many."""
     micro_batch: int = Field(default=1, ge=1)
     """Rows in one forward pass; gradients of `batch_size` rows make one step."""
     save_steps: int = Field(default=1, ge=1)
@@ -140,5 +145,7 @@ class JobView(Value):
     """Where config, log, checkpoints and adapter lie."""
     judge: str = ""
     """Name of the judge version that came of it."""
+    report: dict[str, Any] = Field(default_factory=dict)
+    """What a job that is no SFT found: votes counted, a gate's report, a fit's figures."""
     evaluation: Evaluation | None = None
     can_resume: bool = False

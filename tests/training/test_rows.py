@@ -7,7 +7,17 @@ from collections import Counter
 import pytest
 
 from tests.training.conftest import row, rows
-from training.rows import balanced_sample, data_hash, read_rows, select, stratified_sample, write_rows
+from training.rows import (
+    balanced_sample,
+    class_weights,
+    data_hash,
+    kept_out,
+    oversampled,
+    read_rows,
+    select,
+    stratified_sample,
+    write_rows,
+)
 from training.values import JobSettings
 
 
@@ -60,3 +70,18 @@ def test_a_row_trains_on_the_label_text_alone(label: str, text: str) -> None:
     conversation = row(1, label).conversation()
     assert conversation["completion"] == [{"role": "assistant", "content": text}]
     assert [m["role"] for m in conversation["prompt"]] == ["system", "user"]
+
+
+def test_whole_questions_are_kept_out_for_the_threshold() -> None:
+    found = [row(10 * q + part, "sufficient" if part else "insufficient").model_copy(update={"question": f"q{q}"}) for q in range(8) for part in (0, 1)]
+    kept = kept_out(found, 0.25, 13)
+    assert len(kept) == 4 and len({r.question for r in kept}) == 2 and kept_out(found, 0.0, 13) == []
+
+
+def test_the_rarer_label_is_repeated_evenly_or_weighs_more() -> None:
+    found = [row(n, "sufficient" if n < 3 else "insufficient") for n in range(10)]
+    again = Counter(r.item_id for r in oversampled(found, 13))
+    assert sorted(again.values()) == [1] * 7 + [2, 2, 3] and sum(again[n] for n in range(3)) == 7
+    weights = class_weights(found)
+    assert weights == {"sufficient": pytest.approx(10 / 6), "insufficient": pytest.approx(10 / 14)}
+    assert oversampled(found[3:], 13) == found[3:]

@@ -11,6 +11,9 @@ import pytest
 
 from storage.values import Job
 from tests.training.conftest import settings_for
+from tests.training.test_gate import rows_of
+from training.gate import Entrant, report
+from training.gate_values import GateRule
 from training.jobs import INTERRUPTED
 from training.service import TrainingService
 from trio_core.errors import EngineError, SettingsError, TrainingError
@@ -132,7 +135,7 @@ def test_an_engine_that_refuses_leaves_the_store_alone(service, store) -> None:
     candidate(store)
     service.workbench = FakeWorkbench(error=EngineError("did not load"))
     with pytest.raises(EngineError):
-        service.promote("judge-1", by="ann")
+        service.promote("judge-1", by="ann", reason="to try")
     assert store.live_judge().name == "zero-shot" and store.judge_version("judge-1").state == "candidate"
 
 
@@ -145,8 +148,33 @@ def test_a_check_that_fails_switches_the_engine_back(service, store) -> None:
     service.workbench = FakeWorkbench()
     service.workbench.engine.verdict = broken
     with pytest.raises(EngineError):
-        service.promote("judge-1", by="ann")
+        service.promote("judge-1", by="ann", reason="to try")
     assert service.workbench.used == ["judge-1", "zero-shot"] and store.live_judge().name == "zero-shot"
+
+
+def test_a_candidate_needs_the_gate_or_an_admins_reason(service, store) -> None:
+    candidate(store)
+    with pytest.raises(TrainingError, match="the gate was not run for judge-1"):
+        service.promote("judge-1", by="ann")
+    with pytest.raises(TrainingError, match="an admin makes judge-1 live"):
+        service.promote("judge-1", by="ann", reason="I like it", admin=False)
+    store.set_judge_gate("judge-1", gate_report().model_dump(mode="json"))
+    assert service.obstacle("judge-1") == "" and service.promote("judge-1", by="ann", admin=False).state == "live"
+    assert service.rollback("bob").name == "zero-shot"
+    assert [(p.judge, p.by, p.reason) for p in store.promotions()][0] == ("zero-shot", "bob", "rolled back from judge-1")
+    assert service.promote("judge-1", by="ann", admin=False).state == "live"  # it was live before
+
+
+def test_a_gate_counts_only_against_the_judge_that_is_live(service, store) -> None:
+    candidate(store)
+    store.set_judge_gate("judge-1", gate_report().model_copy(update={"live": "judge-9"}).model_dump(mode="json"))
+    assert service.obstacle("judge-1") == "judge-1 was compared with judge-9, but zero-shot is live now"
+    with pytest.raises(TrainingError, match="no judge to go back to"):
+        service.rollback("ann")
+
+
+def gate_report():
+    return report(rows_of(), Entrant("zero-shot", 0.5), Entrant("judge-1", 0.5), GateRule(resamples=100))
 
 
 def test_a_queued_job_without_a_process_is_swept(service, store, snapshot_id) -> None:

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from tests.training.conftest import rows, settings_for
+from tests.training.conftest import row, rows, settings_for
 from training.base_model import load_model, load_tokenizer
 from training.evaluate import judge_rows, p_sufficient
 from training.lower_layers import LowerLayers
@@ -122,3 +122,31 @@ def test_lost_rows_stop_the_training(job, tmp_path, monkeypatch) -> None:
         write_rows(tmp_path / name, rows(4))
     with pytest.raises(TrainingError, match="4 rows went to the trainer, 3 came out"):
         main(job[1], tmp_path)
+
+
+@pytest.mark.parametrize("balance", ["weights", "sampling"])
+def test_the_rarer_label_weighs_as_much_as_the_other(tiny, tmp_path, balance: str) -> None:
+    from training import trainer as t
+
+    given = [row(n, "sufficient" if n == 0 else "insufficient", words=5 + n) for n in range(4)]
+    settings = JobSettings(**{**settings_for(tiny, tmp_path).training.model_dump(), "class_balance": balance})
+    model = t.with_adapter(load_model(str(tiny), "cpu"), settings)
+    made = t.build_trainer(model, load_tokenizer(str(tiny)), given, settings, tmp_path, "cpu", ProgressLog(tmp_path), StopRequest())
+    assert len(made.train_dataset) == (6 if balance == "sampling" else 4)
+    assert sorted(made.weights.values()) == pytest.approx([] if balance == "sampling" else [4 / 6, 2.0])
+    if balance == "weights":
+        one, other = (made.compute_loss(model, made.data_collator([made.train_dataset[i]])).item() for i in (0, 1))
+        weights, made.weights = made.weights, {}
+        assert one == pytest.approx(2 * made.compute_loss(model, made.data_collator([made.train_dataset[0]])).item())
+        assert other == pytest.approx(2 / 3 * made.compute_loss(model, made.data_collator([made.train_dataset[1]])).item())
+        assert set(weights) == set(t.label_ids(load_tokenizer(str(tiny)), given[0].messages))
+
+
+def test_a_job_tunes_its_threshold_on_rows_that_were_kept_out(job, tiny, tmp_path) -> None:
+    write_rows(tmp_path / "train.jsonl", rows(4))
+    write_rows(tmp_path / "held_out.jsonl", rows(2, "held_out", first=10))
+    write_rows(tmp_path / "calibration.jsonl", rows(2, first=20))
+    result = main(job[1], tmp_path)
+    judged = {int(line.split(",")[0][1:]) for line in (tmp_path / "p_after.jsonl").read_text().split("\n") if line}
+    assert judged == {10, 11, 20, 21} and result.evaluation.threshold_rows == 2
+    assert json.loads((tmp_path / "adapter" / "training.json").read_text())["labels"] == {"insufficient": 2, "sufficient": 2}
