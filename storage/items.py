@@ -39,15 +39,7 @@ class Items(Database):
     @writes
     def add_gold_label(self, session: Session, item_id: int, label: BinaryLabel, rule: str) -> GoldLabel:
         """Stores what gold evidence says. The same again changes nothing; another label for the item is refused."""
-        require_item(session, item_id)
-        values = {"item_id": item_id, "label": label, "rule": rule, "created": self.clock()}
-        insert = dialect.insert_for(session.connection())
-        session.execute(insert(GoldRow).values(**values).on_conflict_do_nothing())
-        row = session.get_one(GoldRow, item_id)
-        if row.label != label:
-            raise StoreError(f"item {item_id} has the gold label {row.label!r} already (rule: {row.rule}); {label!r} was not stored")
-        refresh(session, item_id)
-        return _gold(row)
+        return store_gold(self, session, item_id, label, rule)
 
     @reads
     def gold_label(self, session: Session, item_id: int) -> GoldLabel | None:
@@ -89,6 +81,18 @@ def upsert_item(store: Database, session: Session, item: JudgeItem) -> int:
         return session.execute(select(ItemRow.id).where(ItemRow.content_hash == item.content_hash)).scalar_one()
     refresh(session, new)
     return new
+
+
+def store_gold(store: Database, session: Session, item_id: int, label: BinaryLabel, rule: str) -> GoldLabel:
+    """`Items.add_gold_label` in an open transaction."""
+    require_item(session, item_id)
+    insert = dialect.insert_for(session.connection())
+    session.execute(insert(GoldRow).values(item_id=item_id, label=label, rule=rule, created=store.clock()).on_conflict_do_nothing())
+    row = session.get_one(GoldRow, item_id)
+    if row.label != label:
+        raise StoreError(f"item {item_id} has the gold label {row.label!r} already (rule: {row.rule}); {label!r} was not stored")
+    refresh(session, item_id)
+    return _gold(row)
 
 
 def add_source(store: Database, session: Session, item_id: int, where: ItemSource) -> None:

@@ -31,21 +31,7 @@ class Labels(Database):
         Raises InputError (a text is too long or missing), LabelConflict (`expected` is no longer the current label) and
         StoreError (no such item).
         """
-        _check(label)
-        question = require_item(session, label.item_id)
-        known = session.scalar(select(LabelRow).where(LabelRow.client_uuid == label.client_uuid))
-        if known is not None:
-            return _same_form(known, label, question)
-        before = session.scalar(current_rows().where(LabelRow.item_id == label.item_id, LabelRow.annotator == label.annotator))
-        _check_expected(label, before, question)
-        row = LabelRow(**label.model_dump(exclude={"expected", "milliseconds"}), supersedes=before.id if before else None,
-                       milliseconds=min(label.milliseconds, MAX_MILLISECONDS), created=self.clock())
-        session.add(row)
-        session.flush()
-        session.execute(delete(ClaimRow).where(or_(
-            and_(ClaimRow.item_id == label.item_id, ClaimRow.annotator == label.annotator), ClaimRow.expires < row.created)))
-        refresh(session, label.item_id)
-        return stored(row, question)
+        return store_label(self, session, label)
 
     @writes
     def withdraw(self, session: Session, label_id: int, annotator: str) -> StoredLabel:
@@ -107,6 +93,25 @@ class Labels(Database):
         query = current_rows().where(LabelRow.annotator == annotator, LabelRow.value != "withdrawn")
         ids = session.scalars(query.with_only_columns(LabelRow.id).order_by(LabelRow.id.desc()).limit(n)).all()
         return _load(session, select(LabelRow).where(LabelRow.id.in_(ids)))[::-1]
+
+
+def store_label(store: Database, session: Session, label: LabelInput) -> StoredLabel:
+    """`Labels.add_label` in an open transaction."""
+    _check(label)
+    question = require_item(session, label.item_id)
+    known = session.scalar(select(LabelRow).where(LabelRow.client_uuid == label.client_uuid))
+    if known is not None:
+        return _same_form(known, label, question)
+    before = session.scalar(current_rows().where(LabelRow.item_id == label.item_id, LabelRow.annotator == label.annotator))
+    _check_expected(label, before, question)
+    row = LabelRow(**label.model_dump(exclude={"expected", "milliseconds"}), supersedes=before.id if before else None,
+                   milliseconds=min(label.milliseconds, MAX_MILLISECONDS), created=store.clock())
+    session.add(row)
+    session.flush()
+    session.execute(delete(ClaimRow).where(or_(
+        and_(ClaimRow.item_id == label.item_id, ClaimRow.annotator == label.annotator), ClaimRow.expires < row.created)))
+    refresh(session, label.item_id)
+    return stored(row, question)
 
 
 def current_rows() -> Select[LabelRow]:

@@ -22,7 +22,8 @@ class Progress(Database):
     @reads
     def progress_by_annotator(self, session: Session, only: QueueFilter = EVERYTHING) -> list[AnnotatorProgress]:
         """Every annotator with a current label, by name, from one query."""
-        mine = (current_rows().with_only_columns(LabelRow.annotator, LabelRow.value, LabelRow.milliseconds, StateRow.verdict, StateRow.policy)
+        mine = (current_rows()
+                .with_only_columns(LabelRow.annotator, LabelRow.value, LabelRow.milliseconds, StateRow.verdict, StateRow.policy)
                 .join(StateRow, StateRow.item_id == LabelRow.item_id)
                 .where(LabelRow.value != "withdrawn", *matching(LabelRow.item_id, only)).cte("mine"))
         # The median as both databases can do it: the mean of the middle one or two of the sorted times.

@@ -12,15 +12,16 @@ from storage.adjudications import Adjudications
 from storage.calibration import Calibration
 from storage.database import Database
 from storage.exports import Exports
+from storage.imports import Imports
 from storage.items import Items
 from storage.jobs import Jobs
 from storage.judges import Judges
+from storage.loop import Loop
 from storage.progress import Progress
 from storage.queue import Queue
 from storage.run_reads import RunReader
 from storage.runs import RunRecorder
 from storage.tables import utc_now
-from storage.votes import Votes
 from trio_core.errors import StoreError
 
 
@@ -44,7 +45,7 @@ class Backup(Database):
         return path
 
 
-class Store(RunRecorder, RunReader, Items, Queue, Progress, Adjudications, Votes, Calibration, Exports, Judges, Jobs, Backup):
+class Store(RunRecorder, RunReader, Items, Queue, Progress, Adjudications, Calibration, Exports, Imports, Judges, Loop, Jobs, Backup):
     """Runs, label items, labels, snapshots, judges and jobs. Thread-safe; several apps may use one store.
 
     Every method is one short transaction and raises StoreError (or InputError, for what a person typed).

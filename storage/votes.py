@@ -35,17 +35,7 @@ class Votes(Database):
 
         Returns the label that is stored afterwards. Raises InputError for no answer or no model, StoreError for no item.
         """
-        require_item(session, item_id)
-        n_samples, n_right = sum(a.n for a in answers), sum(a.n for a in answers if a.right)
-        if not n_samples or not answer_model:
-            raise InputError(f"a vote label of item {item_id} needs the answer model's name and at least one answer")
-        values = {"n_samples": n_samples, "n_right": n_right, "answers": _ANSWERS.dump_json(tuple(answers)).decode(),
-                  "label": unanimous(n_right, n_samples), "temperature": temperature, "created": self.clock()}
-        insert = dialect.insert_for(session.connection())
-        session.execute(insert(VoteRow).values(item_id=item_id, answer_model=answer_model, **values).on_conflict_do_update(
-            index_elements=["item_id", "answer_model"], where=VoteRow.n_samples <= n_samples, set_=values))
-        refresh(session, item_id)
-        return _value(session.scalars(select(VoteRow).where(VoteRow.item_id == item_id, VoteRow.answer_model == answer_model)).one())
+        return store_vote(self, session, item_id, answer_model, answers, temperature)
 
     @reads
     def vote_labels(self, session: Session, item_id: int) -> list[VoteLabel]:
@@ -62,6 +52,22 @@ class Votes(Database):
                                                .order_by(VoteRow.answer_model, VoteRow.label)):
             found.setdefault(model, {})[label] = n  # type: ignore[index]
         return found
+
+
+def store_vote(store: Database, session: Session, item_id: int, answer_model: str, answers: Sequence[VoteAnswer],
+               temperature: float) -> VoteLabel:
+    """`Votes.add_vote_label` in an open transaction."""
+    require_item(session, item_id)
+    n_samples, n_right = sum(a.n for a in answers), sum(a.n for a in answers if a.right)
+    if not n_samples or not answer_model:
+        raise InputError(f"a vote label of item {item_id} needs the answer model's name and at least one answer")
+    values = {"n_samples": n_samples, "n_right": n_right, "answers": _ANSWERS.dump_json(tuple(answers)).decode(),
+              "label": unanimous(n_right, n_samples), "temperature": temperature, "created": store.clock()}
+    insert = dialect.insert_for(session.connection())
+    session.execute(insert(VoteRow).values(item_id=item_id, answer_model=answer_model, **values).on_conflict_do_update(
+        index_elements=["item_id", "answer_model"], where=VoteRow.n_samples <= n_samples, set_=values))
+    refresh(session, item_id)
+    return _value(session.scalars(select(VoteRow).where(VoteRow.item_id == item_id, VoteRow.answer_model == answer_model)).one())
 
 
 def _value(row: VoteRow) -> VoteLabel:
