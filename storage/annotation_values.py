@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from storage.values import AdjudicatedLabel, BinaryLabel, LabelValue, VoteResult
+from storage.values import BinaryLabel, LabelValue, VoteResult
 from trio_core.values import Value
 
 Policy = Literal["adjudicated", "majority", "single", "conflict", ""]

@@ -31,7 +31,7 @@ class Judges(Database):
         if parent is not None:
             _require(session, parent)
         if (kind in {"threshold", "head"}) != (parent is not None) or (kind == "head") != (head is not None):
-            raise StoreError(f"a judge of kind {kind!r} was given parent {parent!r} and {'a' if head else 'no'} head; thresholds and "
+            raise StoreError(f"a judge of kind {kind!r} was given parent {parent!r} and {'no' if head is None else 'a'} head; thresholds and "
                              "heads need the name of the judge they sit on, and only heads have parameters")
         number = (session.scalar(select(func.max(JudgeRow.number))) or 0) + 1
         row = JudgeRow(name=f"judge-{number}", number=number, kind=kind, base_model=base_model, head=_json(head), parent=parent,

@@ -9,8 +9,9 @@ The rules of the queue, all of them here:
   the item goes to others.
 - An adjudicated item is decided and is given to nobody.
 - Items with known answers come only in calibration rounds, there to everybody.
-- A claim lasts five minutes and ends with the label. Two annotators cannot take the last place of an item: writers wait for
-  each other in both databases (`storage.dialect`), and the one statement that finds an item also claims it.
+- A claim lasts five minutes and ends with the label. A label that comes later is stored all the same: work is never refused.
+- Two annotators cannot take the last place of an item: writers wait for each other in both databases (`storage.dialect`), and
+  the one statement that finds an item also claims it.
 """
 
 from __future__ import annotations
