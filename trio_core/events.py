@@ -13,8 +13,8 @@ from pydantic import Field, TypeAdapter
 
 from trio_core.values import ForkPoint, Gold, Hit, JudgeItem, Message, SubQuery, Usage, Value, VerdictLabel
 
-SCHEMA = 2
-"""Version of the event vocabulary; a stored event of a newer version is refused. 2: forks, heads of judges."""
+SCHEMA = 3
+"""Version of the event vocabulary; a stored event of a newer version is refused. 2: forks, heads of judges. 3: branches."""
 
 
 def absent(value: object) -> bool:
@@ -106,6 +106,8 @@ class LLMCalled(BaseEvent):
     type: Literal["llm_called"] = "llm_called"
     round: int
     role: str
+    branch: str | None = Field(default=None, exclude_if=absent)
+    """Which of a round's branches (candidate, path of a tree) the call belongs to."""
     messages: tuple[Message, ...]
     hidden: tuple[Hidden, ...] = ()
     dropped: tuple[str, ...] = ()
@@ -154,13 +156,21 @@ class Corrected(BaseEvent):
 
 
 class Knowledge(BaseEvent):
-    """MAPS: what the round distilled. `overlap` lists sub-queries found word for word in the summary (forbidden)."""
+    """What the round distilled, or what came of one of its branches.
+
+    `overlap` lists sub-queries found word for word in MAPS's summary (forbidden).
+    """
 
     type: Literal["knowledge"] = "knowledge"
     round: int
     notes: tuple[str, ...] = ()
     summary: str = ""
     overlap: tuple[str, ...] = ()
+    branch: str | None = Field(default=None, exclude_if=absent)
+    score: float | None = Field(default=None, exclude_if=absent)
+    """Of a branch, on the method's own scale."""
+    chosen: bool | None = Field(default=None, exclude_if=absent)
+    """Of a branch: whether the run went on with it; null = not decided yet."""
 
 
 class StateSaved(BaseEvent):

@@ -38,6 +38,8 @@ class Round:
     corrected: Corrected | None = None
     """A fork: the person's verdict that was followed instead."""
     knowledge: Knowledge | None = None
+    branches: dict[str, Knowledge] = field(default_factory=dict)
+    """By name, what came of each branch; the latest word on it counts."""
     state: StateSaved | None = None
 
     @property
@@ -71,7 +73,7 @@ class Trace:
                 self.answer = event
             case RunFinished() | RunFailed():
                 self.end = event
-            case LLMCalled(role="answer"):
+            case LLMCalled() if event.role == "answer" or event.role.startswith("answer_"):
                 self.answer_calls.append(event)
             case _ if self.rounds:
                 self._add_to_round(self.rounds[-1], event)
@@ -97,6 +99,8 @@ class Trace:
                 current.verdict = event
             case Corrected():
                 current.corrected = event
+            case Knowledge(branch=str(name)):
+                current.branches[name] = event
             case Knowledge():
                 current.knowledge = event
             case StateSaved():

@@ -43,6 +43,12 @@ def at_most(ctx: UiContext, name: str, overrides: Mapping[str, Any] | None = Non
     return f"at most {plural(calls, 'call')}, {plural(searches, 'retrieval')}"
 
 
+def page_html(name: str) -> str:
+    """What a method needs of an engine, and how it differs from its authors' code."""
+    page = METHODS[name].page
+    return f"<p><b>Needs:</b> {esc(page.needs)}</p><p><b>Differs from its authors:</b> {esc(page.differs)}</p>"
+
+
 class SettingInputs:
     """Inputs for the settings of several methods, made from their settings classes; one group a method."""
 
@@ -53,7 +59,7 @@ class SettingInputs:
         for method, kind in METHODS.items():
             values = ctx.workbench.method_settings(method)
             with gr.Column(visible=method in shown, elem_classes=["ts-settings"]) as group:
-                gr.HTML(f"<h3>{esc(kind.title)}</h3>" + ("" if values else "<p>Nothing to set.</p>"), apply_default_css=False)
+                gr.HTML(f"<h3>{esc(kind.title)}</h3>{page_html(method)}" + ("" if values else "<p>Nothing to set.</p>"), apply_default_css=False)
                 with gr.Row():
                     for name, field in kind.settings_type.model_fields.items():
                         self._names.append((method, name, values[name]))
@@ -78,7 +84,7 @@ def _whole(value: Any) -> Any:
 
 
 def _input(name: str, field: FieldInfo, value: Any) -> gr.components.Component:
-    title = name.replace("_", " ")
+    title = "preset (fills the settings that you leave as they are)" if name == "preset" else name.replace("_", " ")
     if field.annotation is bool:
         return gr.Checkbox(value, label=title, container=True, min_width=180)
     choices = [c for c in get_args(field.annotation) if isinstance(c, str)] if get_origin(field.annotation) is Literal else []

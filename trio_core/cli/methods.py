@@ -18,8 +18,12 @@ def add_parser(commands: Any) -> None:
 def describe(kind: type[Any]) -> dict[str, Any]:
     """A method in plain data."""
     fields = kind.settings_type.model_fields
+    calls, searches = kind(kind.settings_type(), None).max_calls()
     settings = {name: {"default": f.default, "type": str(getattr(f.annotation, "__name__", f.annotation))} for name, f in fields.items()}
-    return {"name": kind.name, "title": kind.title, "about": kind.about, "roles": list(kind.roles), "settings": settings}
+    return {
+        "name": kind.name, "title": kind.title, "about": kind.about, **kind.page._asdict(), "max_calls": calls, "max_retrievals": searches,
+        "roles": list(kind.roles), "settings": settings, "presets": {k: dict(v) for k, v in getattr(kind.settings_type, "presets", {}).items()},
+    }
 
 
 def run(args: argparse.Namespace) -> int:
@@ -29,7 +33,12 @@ def run(args: argparse.Namespace) -> int:
         print(json.dumps(rows, indent=2))
         return 0
     for row in rows:
-        print(f"{row['name']:14} {row['title']}: {row['about']}")
+        print(f"{row['name']:16} {row['title']}: {row['about']}")
+        print(f"{'':16}   at most {row['max_calls']} calls, {row['max_retrievals']} retrievals with these settings")
+        print(f"{'':16}   needs: {row['needs']}")
+        print(f"{'':16}   differs: {row['differs']}")
         for name, field in row["settings"].items():
-            print(f"{'':14}   {name} = {field['default']}")
+            print(f"{'':16}   {name} = {field['default']}")
+        for name, filled in row["presets"].items():
+            print(f"{'':16}   preset {name}: {', '.join(f'{k} = {v}' for k, v in filled.items()) or 'the defaults'}")
     return 0

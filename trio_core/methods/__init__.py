@@ -8,10 +8,11 @@ from typing import Any
 from trio_core.errors import InputError
 from trio_core.methods.base import Method, Tools, check_settings
 from trio_core.methods.maps import Maps
+from trio_core.methods.naive import Naive
 from trio_core.methods.no_retrieval import NoRetrieval
 from trio_core.methods.trio import Trio
 
-METHODS: dict[str, type[Any]] = {m.name: m for m in (Trio, Maps, NoRetrieval)}
+METHODS: dict[str, type[Any]] = {m.name: m for m in (Trio, Maps, NoRetrieval, Naive)}
 
 
 def method_type(name: str) -> type[Any]:

@@ -57,6 +57,15 @@ class Tools(NamedTuple):
     """TRIO's answer agent, for judges that look at sampled answers; None = the bundled prompt."""
 
 
+class PageText(NamedTuple):
+    """What a page says of a method beside `about`."""
+
+    needs: str
+    """Of an engine."""
+    differs: str
+    """How ours differs from the authors' code."""
+
+
 class Carried(NamedTuple):
     """What the next round starts from (as text), and what it will not see."""
 
@@ -70,6 +79,7 @@ class Method(Protocol):
     name: ClassVar[str]
     title: ClassVar[str]
     about: ClassVar[str]
+    page: ClassVar[PageText]
     roles: ClassVar[tuple[str, ...]]
     settings_type: ClassVar[type[MethodSettings]]
     settings: Any
@@ -138,10 +148,13 @@ async def ask(
     *,
     hidden: tuple[Hidden, ...] = (),
     dropped: tuple[str, ...] = (),
+    branch: str | None = None,
+    stop: tuple[str, ...] = (),
+    logprobs: bool = False,
 ) -> AsyncIterator[BaseEvent | Reply]:
     """One call: text as it is written, then `LLMCalled`, then the Reply. The stream is closed however this ends."""
     prompt = tools.prompts[role]
-    call = ChatCall(role=role, messages=messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature)
+    call = ChatCall(role=role, messages=messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature, stop=stop, logprobs=logprobs)
     completion: Completion | None = None
     try:
         async with aclosing(tools.engine.stream(call)) as pieces:
@@ -155,7 +168,7 @@ async def ask(
         raise
     assert completion is not None, "an engine ends every stream with a Completion"
     parsed = parse(completion)
-    yield called(role, round_, messages, completion, parsed, hidden, dropped)
+    yield called(role, round_, messages, completion, parsed, hidden, dropped, branch)
     yield Reply(parsed, completion)
 
 
@@ -167,13 +180,14 @@ def called(
     parsed: Parsed[Any],
     hidden: tuple[Hidden, ...] = (),
     dropped: tuple[str, ...] = (),
+    branch: str | None = None,
 ) -> LLMCalled:
     """The event of one finished call."""
     return LLMCalled(
         round=round_, role=role, messages=messages, hidden=hidden, dropped=dropped, raw=completion.text,
         reasoning=completion.reasoning, parse=parsed.status, parse_note=parsed.note, finish_reason=completion.finish_reason,
         usage=completion.usage, first_token_s=completion.first_token_s, seconds=completion.seconds, model=completion.model,
-        adapter=completion.adapter,
+        adapter=completion.adapter, branch=branch,
     )
 
 

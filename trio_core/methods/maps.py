@@ -21,6 +21,7 @@ from trio_core.evidence import VoteLabel
 from trio_core.methods.base import (
     Carried,
     MethodSettings,
+    PageText,
     Reply,
     State,
     Tools,
@@ -81,6 +82,11 @@ class Maps:
     name: ClassVar[str] = "maps"
     title: ClassVar[str] = "MAPS"
     about: ClassVar[str] = "Complementary directions searched in parallel; only distilled knowledge goes on to the next round."
+    page: ClassVar[PageText] = PageText(
+        needs="Any chat engine.",
+        differs="No authors' code and no paper text could be had, only a review of it: the number of directions, the prompts, the merging of "
+        "passages and the stop (the plan may say \"enough\") are ours.",
+    )
     roles: ClassVar[tuple[str, ...]] = ("plan", "directions", "sub_queries", "refine", "judge", "answer")
     settings_type: ClassVar[type[MethodSettings]] = MapsSettings
 

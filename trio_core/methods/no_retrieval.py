@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from trio_core.errors import InputError
 from trio_core.events import Answered, BaseEvent
 from trio_core.evidence import VoteLabel
-from trio_core.methods.base import Carried, MethodSettings, Reply, State, Tools, ask
+from trio_core.methods.base import Carried, MethodSettings, PageText, Reply, State, Tools, ask
 from trio_core.methods.trio import answer_of
 from trio_core.parsing import Parsed
 
@@ -23,6 +23,7 @@ class NoRetrieval:
     name: ClassVar[str] = "no_retrieval"
     title: ClassVar[str] = "No retrieval"
     about: ClassVar[str] = "One answer from the model's own knowledge: the floor for every other method."
+    page: ClassVar[PageText] = PageText(needs="Any chat engine.", differs="FlashRAG's zero-shot run, in words of our own.")
     roles: ClassVar[tuple[str, ...]] = ("answer",)
     settings_type: ClassVar[type[MethodSettings]] = NoRetrievalSettings
 

@@ -19,6 +19,7 @@ from trio_core.evidence import VoteLabel
 from trio_core.methods.base import (
     Carried,
     MethodSettings,
+    PageText,
     Reply,
     State,
     Tools,
@@ -61,6 +62,12 @@ class Trio:
     name: ClassVar[str] = "trio"
     title: ClassVar[str] = "TRIO"
     about: ClassVar[str] = "Query agent, judge and answer agent share a growing pool; the judge decides when to stop."
+    page: ClassVar[PageText] = PageText(
+        needs="Any chat engine; P(sufficient) where it shows log-probabilities.",
+        differs="No authors' code could be had: written from the paper; where it is silent, the first verdict comes after the "
+        "first search and a repeated query is retried once. The paper has three tuned checkpoints; here one model plays all three agents, with an "
+        "adapter for each where the server holds them.",
+    )
     roles: ClassVar[tuple[str, ...]] = ("query", "judge", "answer")
     settings_type: ClassVar[type[MethodSettings]] = TrioSettings
 

@@ -6,6 +6,10 @@ REASONS = {
     "judge": "the judge called the evidence sufficient", "round_limit": "the limit of rounds was reached",
     "repeat": "the next query repeated an earlier one", "no_query": "the model wrote no usable query",
     "enough": "the model called its knowledge enough", "no_rounds": "this method does not search",
+    "one_round": "this method searches once", "answered": "the model wrote its answer", "no_output": "the model wrote nothing usable",
+    "fixed_point": "the next query repeated an earlier one, so nothing could change", "fork": "a person stopped it here",
+    "proponent": "the moderator sided with the proponent: the evidence is enough", "no_action": "the opponent named no usable query",
+    "plan_done": "every step of the plan is done", "step_failed": "a step of the plan could not be answered",
 }
 STATES = {
     "queued": "queued", "running": "live", "stopping": "stopping", "finished": "finished", "failed": "failed", "stopped": "stopped",
