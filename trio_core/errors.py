@@ -4,6 +4,7 @@
     ├── SettingsError      the user's settings, flags or environment           (user acts)
     ├── InputError         a question, a number or an upload out of bounds      (user acts)
     ├── CorpusError        a corpus file cannot be used                         (user acts)
+    ├── DatasetError       a file of questions cannot be used                   (user acts)
     ├── UnfitIndexError        an index does not fit its corpus or encoder          (user acts)
     ├── ModelFileError     the model file is missing or is not the expected one (user acts)
     ├── EngineError        a model server failed                                (server's operator acts)
@@ -41,6 +42,10 @@ class InputError(TrioscopeError):
 
 class CorpusError(TrioscopeError):
     """A corpus that cannot be read or holds nothing usable."""
+
+
+class DatasetError(TrioscopeError):
+    """A file of questions that cannot be read, is of no known format or holds nothing usable."""
 
 
 class UnfitIndexError(TrioscopeError):
