@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.datasets.samples import HOTPOT, MUSIQUE, lines
-from trio_core.datasets import open_dataset
 from trio_core.datasets import json_stream as streaming
+from trio_core.datasets import open_dataset
 from trio_core.errors import DatasetError
 
 NQ = lines(*({"question": f"q{n}?", "answer": [str(n)]} for n in range(100)))

@@ -34,7 +34,7 @@ def pubmedqa(record: Record, dataset: str) -> Question:
     evidence = tuple(dict.fromkeys(Paragraph(title=f"PMID {pmid} {label}".strip(), text=body) for label, body in _sections(record)))
     return Question(
         id=pmid, question=question, answers=distinct([decision]), dataset=dataset, choices=YES_NO_MAYBE, evidence=evidence,
-        hops=(Hop(question=question, answer=decision, evidence=evidence[0]),) if len(evidence) == 1 else tuple(Hop(evidence=p) for p in evidence),
+        hops=tuple(Hop(evidence=p) for p in evidence),
     )
 
 

@@ -54,7 +54,8 @@ class EvidenceMap(Value):
     def summary(self) -> str:
         """One line for people."""
         named = "; ".join(f"{u.question_id}: {u.title!r} ({u.why})" for u in self.unmapped[:3])
-        return f"{self.mapped:,} of {self.paragraphs:,} gold paragraphs found in the corpus" + (f"; not found, for example {named}" if named else "")
+        found = f"{self.mapped:,} of {self.paragraphs:,} gold paragraphs found in the corpus"
+        return f"{found}; not found, for example {named}" if named else found
 
 
 def map_evidence(questions: Sequence[Question], passages: Iterable[Passage]) -> EvidenceMap:
@@ -130,7 +131,9 @@ class _Wanted:
         if len(self.of_page) < 2:
             return (self.of_page[0].id, "") if self.of_page else ("", "no such title")
         holding = [p.id for p in self.of_page if any(cover_token_seq(p.text, answer) for answer in question.answers)]
-        return (holding[0], "") if len(holding) == 1 else ("", f"{len(self.of_page)} passages have this title, {len(holding)} hold the answer")
+        if len(holding) == 1:
+            return holding[0], ""
+        return "", f"{len(self.of_page)} passages have this title, {len(holding)} hold the answer"
 
 
 def _result(questions: Sequence[Question], wanted: dict[Paragraph, _Wanted]) -> EvidenceMap:

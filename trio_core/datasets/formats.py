@@ -41,7 +41,8 @@ class Format(NamedTuple):
 
 
 FORMATS: tuple[Format, ...] = (  # the more demanding first
-    Format("2wikimultihopqa", frozenset({"question", "answer", "supporting_facts", "context", "evidences"}), lambda r, d, c: two_wiki(r, d, c.aliases)),
+    Format("2wikimultihopqa", frozenset({"question", "answer", "supporting_facts", "context", "evidences"}),
+           lambda r, d, c: two_wiki(r, d, c.aliases)),
     Format("hotpotqa", frozenset({"question", "answer", "supporting_facts", "context"}), lambda r, d, c: hotpotqa(r, d)),
     Format("musique", frozenset({"id", "question", "answer", "paragraphs"}), lambda r, d, c: musique(r, d)),
     Format("fanoutqa", frozenset({"id", "question", "answer", "decomposition"}), lambda r, d, c: fanoutqa(r, d)),

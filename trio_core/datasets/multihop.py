@@ -20,7 +20,8 @@ def hotpotqa(record: Record, dataset: str) -> Question:
     evidence = supporting(record, "")
     return Question(
         id=text(record, "_id", "id"), question=text(record, "question"), answers=distinct([record.get("answer")]), dataset=dataset,
-        type=optional(record, "type"), level=optional(record, "level"), evidence=evidence, hops=tuple(Hop(evidence=p) for p in evidence),
+        type=optional(record, "type"), level=optional(record, "level"), evidence=evidence,
+        hops=tuple(Hop(evidence=p) for p in evidence),
     )
 
 
@@ -29,12 +30,11 @@ def two_wiki(record: Record, dataset: str, aliases: Aliases) -> Question:
     evidence = supporting(record, " ")
     by_title = {p.title: p for p in evidence}
     answer = text(record, "answer")
-    hops = [
-        Hop(question=f"{relation} of {subject}", answer=str(answer_), evidence=by_title.get(str(subject)))
-        for subject, relation, answer_ in (triple for triple in record.get("evidences") or [] if isinstance(triple, list) and len(triple) == 3)
-    ]
+    triples = [t for t in record.get("evidences") or [] if isinstance(t, list) and len(t) == 3]
+    hops = [Hop(question=f"{relation} of {of}", answer=str(obj), evidence=by_title.get(str(of))) for of, relation, obj in triples]
     return Question(
-        id=text(record, "_id", "id"), question=text(record, "question"), dataset=dataset, type=optional(record, "type"), level=optional(record, "level"),
+        id=text(record, "_id", "id"), question=text(record, "question"), dataset=dataset,
+        type=optional(record, "type"), level=optional(record, "level"),
         answers=distinct([answer, *aliases.get(optional(record, "answer_id"), ())]), evidence=evidence,
         hops=tuple(hops) or tuple(Hop(evidence=p) for p in evidence),
     )
@@ -42,19 +42,24 @@ def two_wiki(record: Record, dataset: str, aliases: Aliases) -> Question:
 
 def musique(record: Record, dataset: str) -> Question:
     """MuSiQue: a paragraph is known by its number, since titles repeat; `#2` in a sub-question is the answer of step 2."""
-    paragraphs = {p.get("idx", n): Paragraph(title=optional(p, "title"), text=text(p, "paragraph_text"))
-                  for n, p in enumerate(items(record, "paragraphs")) if isinstance(p, Mapping)}
-    supporting_ = [p.get("idx", n) for n, p in enumerate(items(record, "paragraphs")) if isinstance(p, Mapping) and p.get("is_supporting")]
+    numbered = [(p.get("idx", n), p) for n, p in enumerate(items(record, "paragraphs"))]
+    paragraphs = {idx: Paragraph(title=optional(p, "title"), text=text(p, "paragraph_text")) for idx, p in numbered}
     hops: list[Hop] = []
     for step in record.get("question_decomposition") or []:
-        asked = _BACK_REFERENCE.sub(lambda m: hops[int(m[1]) - 1].answer if 0 < int(m[1]) <= len(hops) else m[0], optional(step, "question"))
+        asked = _filled(optional(step, "question"), hops)
         hops.append(Hop(question=asked, answer=optional(step, "answer"), evidence=paragraphs.get(step.get("paragraph_support_idx"))))
     question_id = text(record, "id")
     return Question(
         id=question_id, question=text(record, "question"), dataset=dataset, type=question_id.split("__")[0], hops=tuple(hops),
-        answers=distinct([record.get("answer"), *(record.get("answer_aliases") or [])]), answerable=record.get("answerable", True) is not False,
-        evidence=tuple(dict.fromkeys(paragraphs[i] for i in supporting_)),
+        answers=distinct([record.get("answer"), *(record.get("answer_aliases") or [])]),
+        evidence=tuple(dict.fromkeys(paragraphs[idx] for idx, p in numbered if p.get("is_supporting"))),
+        answerable=record.get("answerable", True) is not False,
     )
+
+
+def _filled(asked: str, hops: Sequence[Hop]) -> str:
+    """A sub-question with `#n` replaced by the answer of step n; a number without a step stays."""
+    return _BACK_REFERENCE.sub(lambda m: hops[int(m[1]) - 1].answer if 0 < int(m[1]) <= len(hops) else m[0], asked)
 
 
 def fanoutqa(record: Record, dataset: str) -> Question:
@@ -68,7 +73,10 @@ def fanoutqa(record: Record, dataset: str) -> Question:
 
 
 def answer_texts(value: Any) -> tuple[str, ...]:
-    """A JSON answer as the wordings that count: 0 -> 0, false -> no or false, a list -> its items with commas, an object -> `name: value`."""
+    """A JSON answer as the wordings that count.
+
+    0 -> `0`, false -> `no` or `false`, a list -> its items with commas between them, an object -> `name: value` likewise.
+    """
     if isinstance(value, bool):
         return ("yes", "true") if value else ("no", "false")
     if isinstance(value, list):
@@ -114,4 +122,5 @@ def _leaves(steps: Sequence[Any]) -> Iterator[Hop]:
         page = step.get("evidence") or {}
         title = optional(page, "title") if isinstance(page, Mapping) else ""
         answers = answer_texts(step.get("answer"))
-        yield Hop(question=optional(step, "question"), answer=answers[0] if answers else "", evidence=Paragraph(title=title) if title else None)
+        evidence = Paragraph(title=title) if title else None
+        yield Hop(question=optional(step, "question"), answer=answers[0] if answers else "", evidence=evidence)

@@ -19,10 +19,10 @@ def nq_open(record: Record, dataset: str) -> Question:
 def nq_oracle(record: Record, dataset: str) -> Question:
     """NQ-open with its annotated passage (lost-in-the-middle); ids equal those of NQ-open."""
     question = text(record, "question")
-    gold = [Paragraph(title=optional(c, "title"), text=text(c, "text")) for c in items(record, "ctxs") if isinstance(c, Mapping) and c.get("isgold")]
+    gold = dict.fromkeys(Paragraph(title=optional(c, "title"), text=text(c, "text")) for c in items(record, "ctxs") if c.get("isgold"))
     return Question(
-        id=stable_id("nq", question), question=question, answers=distinct(items(record, "answers")), dataset=dataset, evidence=tuple(dict.fromkeys(gold)),
-        hops=tuple(Hop(question=question, evidence=p) for p in dict.fromkeys(gold)),
+        id=stable_id("nq", question), question=question, answers=distinct(items(record, "answers")), dataset=dataset,
+        evidence=tuple(gold), hops=tuple(Hop(question=question, evidence=p) for p in gold),
     )
 
 
@@ -56,8 +56,9 @@ def flashrag(record: Record, dataset: str) -> Question:
     evidence = supporting(meta, " " if "wiki" in dataset else "")
     return Question(
         id=text(record, "id") if record.get("id") not in (None, "") else stable_id(dataset, question), question=question,
-        answers=distinct(_chosen(gold, choices) for gold in golds), dataset=dataset, type=optional(meta, "type"), level=optional(meta, "level"),
-        choices=choices, evidence=evidence, hops=tuple(Hop(evidence=p) for p in evidence), answerable=meta.get("answerable", True) is not False,
+        answers=distinct(_chosen(gold, choices) for gold in golds), dataset=dataset,
+        type=optional(meta, "type"), level=optional(meta, "level"), choices=choices, evidence=evidence,
+        hops=tuple(Hop(evidence=p) for p in evidence), answerable=meta.get("answerable", True) is not False,
     )
 
 

@@ -26,11 +26,13 @@ _SPLITS = ("train", "dev", "test", "validation")
 class Dataset:
     """Questions of one file. `report` tells about the last reading."""
 
-    def __init__(self, name: str, path: Path | None, fmt: Format | None = None, choices: Choices = Choices(), limit: int | None = None) -> None:
+    def __init__(
+        self, name: str, path: Path | None, fmt: Format | None = None, choices: Choices | None = None, limit: int | None = None
+    ) -> None:
         self.name = name
         self.path = path
         self._format = fmt
-        self._choices = choices
+        self._choices = choices or Choices()
         self._limit = limit
         self._report = DatasetReport()
 
@@ -70,12 +72,13 @@ class Dataset:
                 examples = report.examples
                 if len(examples) < EXAMPLES:
                     examples = (*examples, BrokenExample(file=path.name, line=line, reason=str(error)[:300]))
-                report = report.model_copy(update={"read": report.read + 1, "broken": report.broken + 1, "examples": examples})
-                self._report = report
+                self._report = report = report.model_copy(
+                    update={"read": report.read + 1, "broken": report.broken + 1, "examples": examples}
+                )
                 continue
             own = _free_id(question, known)
-            report = report.model_copy(update={"read": report.read + 1, "kept": report.kept + 1, "renamed": report.renamed + (own is not question)})
-            self._report = report
+            renamed = report.renamed + (own is not question)
+            self._report = report = report.model_copy(update={"read": report.read + 1, "kept": report.kept + 1, "renamed": renamed})
             yield own
         if not report.kept:
             why = "; ".join(str(e) for e in report.examples[:3]) or "it has no records"
@@ -123,7 +126,8 @@ def _place(source: str | Path, roots: Sequence[Path]) -> Path:
         if place.exists():
             return place
     looked = f"; looked in {', '.join(str(r) for r in roots)}" if roots else ""
-    raise DatasetError(f"data set {str(source)!r} does not exist{looked}; give 'demo', a file (.json, .jsonl, .csv, .tsv, .gz) or a folder with files of splits")
+    known = "'demo', a file (.json, .jsonl, .csv, .tsv, .gz) or a folder with a file a split"
+    raise DatasetError(f"data set {str(source)!r} does not exist{looked}; give {known}")
 
 
 def _file(path: Path, split: str) -> Path:
@@ -158,10 +162,15 @@ def _aliases(path: Path) -> dict[str, tuple[str, ...]]:
     try:
         for number, line in numbered_lines(path):
             if line.strip():
-                row = json.loads(line)
-                found[row["Q_id"]] = (*row.get("aliases", ()), *row.get("demonyms", ()))
+                found |= _alias_record(line, f"{str(path)!r} line {number}")
     except CorpusError as error:
         raise DatasetError(str(error)) from error
-    except (ValueError, TypeError, KeyError) as error:
-        raise DatasetError(f"{str(path)!r} line {number}: no alias record with Q_id and aliases ({error})") from error
     return found
+
+
+def _alias_record(line: str, where: str) -> dict[str, tuple[str, ...]]:
+    try:
+        row = json.loads(line)
+        return {row["Q_id"]: (*row.get("aliases", ()), *row.get("demonyms", ()))}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise DatasetError(f"{where}: no alias record with Q_id and aliases ({error})") from error
