@@ -145,6 +145,13 @@ class RunHub:
         if run and run.task:
             await asyncio.wait([run.task])
 
+    def forget(self, run_id: str) -> None:
+        """Lets go of a run that has ended: `poll` reads it from the store from now on (a batch of thousands stays small)."""
+        with self._lock:
+            run = self._runs.get(run_id)
+            if run is not None and run.status in ENDED:
+                del self._runs[run_id]
+
     def poll(self, run_id: str, after: int = -1) -> Snapshot | None:
         """What is new after `after`; None for an unknown run. From any thread."""
         with self._lock:

@@ -25,7 +25,7 @@ class MemoryStore:
         run_id = secrets.token_urlsafe(9)
         info = RunInfo(
             id=run_id, question=request.question, method=request.method, status="queued", origin=request.origin,
-            created=datetime.now(UTC), request=request,
+            created=datetime.now(UTC), request=request, dataset=request.dataset, question_id=request.question_id, group=request.group,
         )
         with self._lock:
             self._runs[run_id], self._events[run_id] = info, []
@@ -65,6 +65,11 @@ class MemoryStore:
         """One run, or None."""
         with self._lock:
             return self._runs.get(run_id)
+
+    def runs_of_group(self, group: str) -> list[RunInfo]:
+        """Runs that were started together, oldest first."""
+        with self._lock:
+            return [info for info in self._runs.values() if group and info.group == group]
 
     def heartbeat(self, run_ids: Sequence[str]) -> None:
         """Nothing to keep alive: this store dies with its process."""

@@ -16,6 +16,16 @@ ENDED: frozenset[str] = frozenset({"finished", "failed", "stopped", "interrupted
 Origin = Literal["live", "recorded", "batch"]
 
 
+class EvaluationMark(Value):
+    """The place of a run in an evaluation: which one, which of its methods, which repeat, the seed of its sampling."""
+
+    id: str
+    label: str
+    """The method with the settings that tell it from others of the evaluation."""
+    repeat: int = Field(default=0, ge=0)
+    seed: int | None = None
+
+
 class RunRequest(Value):
     """A wish for a run."""
 
@@ -32,6 +42,7 @@ class RunRequest(Value):
     """Runs started together (Compare) share a group."""
     fork: ForkPoint | None = Field(default=None, exclude_if=absent)
     """The run and round that this run leaves, with the verdict that it follows."""
+    evaluation: EvaluationMark | None = Field(default=None, exclude_if=absent)
 
 
 class RunInfo(Value):

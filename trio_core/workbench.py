@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar, cast
 from trio_core.answering import answer_agent, context_tokens
 from trio_core.engines.base import Engine, JudgeAdapter
 from trio_core.engines.build import build_engine
+from trio_core.engines.seeded import SeededEngine
 from trio_core.errors import EngineError, InputError, TrioscopeError
 from trio_core.events import RunStarted
 from trio_core.evidence import AnswerAgent, SampleSettings, VoteLabel
@@ -105,7 +106,8 @@ class Workbench:
         assert self.retriever is not None
         settings = self.method_settings(request.method, request.settings)
         prompts = load_prompts(request.method, self.settings.engine.roles)
-        tools = Tools(self.engine, self.retriever, prompts, context_tokens(self.settings, self.capabilities), self.answer_agent())
+        seed = request.evaluation.seed if request.evaluation else None
+        tools = Tools(self.engine if seed is None else SeededEngine(self.engine, seed), self.retriever, prompts, context_tokens(self.settings, self.capabilities), self.answer_agent())
         method = build_method(request.method, settings, tools)
         started = RunStarted(
             question=request.question, method=request.method, settings=method.settings.model_dump(mode="json"),
