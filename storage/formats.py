@@ -97,7 +97,7 @@ def from_line(line: Mapping[str, Any], flat: bool = False) -> ParsedLine:
 def _label(line: Mapping[str, Any]) -> BinaryLabel:
     """The named label, else the one that the completion spells out (its opposite where KTO says that it is unwanted)."""
     named = line.get("verdict") or line.get("label")
-    if named in _OTHER:
+    if isinstance(named, str) and named in _OTHER:
         return "sufficient" if named == "sufficient" else "insufficient"
     text = line.get("chosen") or line.get("completion")
     said = text[-1].get("content") if isinstance(text, list) and text and isinstance(text[-1], dict) else text

@@ -55,8 +55,8 @@ class Imports(Database):
         duplicates. A label that `annotator` has given is never overwritten. Raises InputError for a file that cannot be
         read, StoreError when the store fails (what was stored by then stays, and is a duplicate next time).
         """
-        if not (0 < len(name) <= NAME_CHARS and 0 < len(annotator) <= NAME_CHARS):
-            raise InputError(f"an import needs a name and an annotator of 1 to {NAME_CHARS} characters; nothing was imported")
+        if not all(0 < len(word) <= NAME_CHARS and word.isprintable() for word in (name, annotator)):
+            raise InputError(f"an import needs a name and an annotator, each one line of 1 to {NAME_CHARS} characters; nothing was imported")
         lines = list(read_lines(path))
         fates: list[_Fate] = []
         for start in range(0, len(lines), _BATCH):

@@ -70,7 +70,8 @@ def test_agreement_of_the_store_is_about_current_labels_of_a_filter(store: Store
     found = store.agreement()
     [pair] = found.pairs
     assert (pair.n, pair.same, found.items) == (5, 3, 6)
-    assert pair.table == {"insufficient": {"insufficient": 1}, "sufficient": {"insufficient": 1, "sufficient": 2}, "unsure": {"sufficient": 1}}
+    assert pair.table == {"insufficient": {"insufficient": 1}, "sufficient": {"insufficient": 1, "sufficient": 2},
+                          "unsure": {"sufficient": 1}}
     assert pair.kappa == pytest.approx(cohen_kappa_score(["s", "i", "s", "s", "u"], ["s", "i", "i", "s", "s"]))
     assert store.agreement(QueueFilter(datasets=frozenset({"none"}))).items == 0
 

@@ -9,12 +9,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import MetaData, create_engine, inspect, make_url, text
+from sqlalchemy import MetaData, create_engine, inspect, make_url, select, text
 from store_helpers import give, judge_item, record, run_events
 
 from storage import dialect, open_store
+from storage.annotation_values import QueueFilter
 from storage.migrate import migrate
 from storage.questions import question_hash
+from storage.state import state_of
+from storage.tables import StateRow
 from trio_core.events import event_to_json
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -40,6 +43,9 @@ def old(url: str, tmp_path: Path) -> str:
     rows.append(("label_item", {
         "content_hash": item.content_hash, "question": item.question, "question_hash": question_hash(item.question),
         "pool": "[]", "messages": '[{"role": "user", "content": "old prompt"}]', "created": NOW}))
+    rows.append(("machine_verdict", {
+        "item_id": 1, "run_id": "r1", "seq": 1, "round": 1, "judge": "zero-shot", "label": "insufficient", "p": 0.3,
+        "p_method": "labels", "threshold": 0.5, "deciding": True, "created": NOW}))
     rows += [("label_event", {
         "item_id": 1, "annotator": name, "value": "sufficient", "reason": "", "note": "", "blind": False, "milliseconds": 0,
         "client_uuid": name, "source": "annotate", "created": NOW}) for name in ("ann", "bob", "cyd")]
@@ -82,6 +88,36 @@ def test_old_store_works_after_opening(old: str) -> None:
     assert store.live_judge().name == "zero-shot"
     record(store)
     assert give(store, 1, "unsure").supersedes == 1
+    store.close()
+
+
+def test_judges_of_revision_two_get_a_kind_and_claims_a_new_key(old: str) -> None:
+    migrate(make_url(old), "store", "0002")
+    engine = create_engine(old)
+    with engine.begin() as connection:
+        connection.execute(text("INSERT INTO judge_version (name, number, base_model, scores, threshold, state, created, promoted_by, "
+                                "reason) VALUES ('judge-1', 1, 'base', '{}', 0.5, 'candidate', CURRENT_TIMESTAMP, '', '')"))
+        connection.execute(text("INSERT INTO promotion (judge, previous, \"by\", reason, created) "
+                                "VALUES ('judge-1', 'zero-shot', 'ann', '', CURRENT_TIMESTAMP)"))
+    engine.dispose()
+    store = open_store(old)
+    assert {judge.name: judge.kind for judge in store.judge_versions()} == {"zero-shot": "model", "judge-1": "sft"}
+    assert len(store.promotions()) == 1 and store.promote("judge-1", "ann").kind == "sft"
+    assert [store.next_item(name, only=QueueFilter(overlap=None)).id for name in ("dan", "eve")] == [1, 1]
+    store.close()
+    engine = create_engine(old)
+    with engine.begin() as connection, pytest.raises(Exception, match="(?i)unique"):
+        connection.execute(text("UPDATE judge_version SET state = 'live'"))
+    engine.dispose()
+    migrate(make_url(old), "store", "0002")
+    assert counts(old)["label_event"] == 3
+
+
+def test_state_of_old_items_is_what_their_facts_give(old: str) -> None:
+    store = open_store(old)
+    kept = store.read(lambda session: tuple(session.execute(select(*StateRow.__table__.columns)).one()))
+    assert kept == (1, pytest.approx(0.2), "insufficient", False, 3, "sufficient", "majority")
+    assert kept == store.read(lambda session: tuple(session.execute(state_of(1)).one()))
     store.close()
 
 

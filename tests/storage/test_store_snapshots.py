@@ -53,10 +53,11 @@ def test_export_has_one_row_for_a_label_corrected_twice(store: Store) -> None:
     for value in ("sufficient", "insufficient", "sufficient"):
         give(store, item, value)
     snapshot = store.create_snapshot(SnapshotRequest())
-    assert list(store.export_rows(snapshot.id, "train")) == [{
+    [row] = store.export_rows(snapshot.id, "train")
+    assert {name: row[name] for name in ("prompt", "completion", "item_id", "label", "source")} == {
         "prompt": [{"role": "user", "content": "Text 0 of round 0.\nword0a word0b word0c?"}],
         "completion": [{"role": "assistant", "content": "Sufficient Information"}],
-        "item_id": item, "label": "sufficient", "source": "human"}]
+        "item_id": item, "label": "sufficient", "source": "human"}
     assert len(store.history(item)) == 3
 
 
