@@ -107,7 +107,8 @@ class Workbench:
         settings = self.method_settings(request.method, request.settings)
         prompts = load_prompts(request.method, self.settings.engine.roles)
         seed = request.evaluation.seed if request.evaluation else None
-        tools = Tools(self.engine if seed is None else SeededEngine(self.engine, seed), self.retriever, prompts, context_tokens(self.settings, self.capabilities), self.answer_agent())
+        engine = self.engine if seed is None else SeededEngine(self.engine, seed)
+        tools = Tools(engine, self.retriever, prompts, context_tokens(self.settings, self.capabilities), self.answer_agent())
         method = build_method(request.method, settings, tools)
         started = RunStarted(
             question=request.question, method=request.method, settings=method.settings.model_dump(mode="json"),
