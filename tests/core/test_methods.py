@@ -23,6 +23,8 @@ ENDLESS: dict[str, Any] = {
     "trio": {"query": [f"query {i}" for i in range(9)], "judge": [NO] * 9},
     "maps": {"plan": [f"a{i} -> x{i}\nb -> y{i}\nc -> z{i}" for i in range(30)], "refine": ["Knowledge:\n- x\nSummary: y"] * 30, "judge": [NO] * 30},
     "no_retrieval": {}, "naive": {},
+    "iter_retgen": {"generate": [f"Step {i} says so. So the answer is: Delft {i}." for i in range(9)]},
+    "ircot": {"thought": [f"Fact {i} is known." for i in range(30)]},
 }
 """Replies by role that make a method work as long as it may."""
 NAMES = list(METHODS)
@@ -82,7 +84,7 @@ def test_presets_fill_what_is_not_set(name: str) -> None:
         assert filled.items() <= check_settings(kind, {"preset": preset}, name).model_dump().items()
         for key, value in filled.items():
             if isinstance(value, int) and not isinstance(value, bool):
-                assert getattr(check_settings(kind, {"preset": preset, key: value + 1}, name), key) == value + 1
+                assert getattr(check_settings(kind, {"preset": preset, key: value - 1 or 2}, name), key) == (value - 1 or 2)
     with pytest.raises(SettingsError, match="preset"):
         check_settings(kind, {"preset": "nobody"}, name)
 

@@ -7,12 +7,14 @@ from typing import Any
 
 from trio_core.errors import InputError
 from trio_core.methods.base import Method, Tools, check_settings
+from trio_core.methods.ircot import Ircot
+from trio_core.methods.iter_retgen import IterRetgen
 from trio_core.methods.maps import Maps
 from trio_core.methods.naive import Naive
 from trio_core.methods.no_retrieval import NoRetrieval
 from trio_core.methods.trio import Trio
 
-METHODS: dict[str, type[Any]] = {m.name: m for m in (Trio, Maps, NoRetrieval, Naive)}
+METHODS: dict[str, type[Any]] = {m.name: m for m in (Trio, Maps, NoRetrieval, Naive, IterRetgen, Ircot)}
 
 
 def method_type(name: str) -> type[Any]:

@@ -175,6 +175,11 @@ def sub_queries(texts: Sequence[str], used: Sequence[str] = (), note: str = "") 
     return tuple(queries)
 
 
+def under_question(question: str, records: Sequence[PoolEntry]) -> tuple[PoolEntry]:
+    """All passages under the question, for calls that may not see with which texts they were searched."""
+    return (PoolEntry(query=question, hits=tuple(h for r in records for h in r.hits)),)
+
+
 def unseen(records: Sequence[PoolEntry], *more: Hidden) -> tuple[Hidden, ...]:
     """Passages that a call does not see, and what else. Token figures are estimates (4 characters a token): nothing is sent for them."""
     texts = [h.passage.text for r in records for h in r.hits]
