@@ -168,7 +168,7 @@ def parse_plan(text: str, limit: int, max_words: int = 16) -> Parsed[Plan]:
     for item in _json_pairs(shown.value) or [_split_arrow(line) for line in lines]:
         direction, query, *chained = item
         words = query.split()
-        if not re.search(r"\w", query) or _ENOUGH.match(query):
+        if not re.search(r"\w", query) or _ENOUGH.match(query) or _NOTHING.match(query):
             continue
         if chained:
             notes.append("a chain of arrows; its first step taken")
@@ -217,7 +217,7 @@ class Refined(NamedTuple):
 
 
 _SECTION = re.compile(r"^\W*(knowledge|facts|notes|summary|reasoning)\W*:?\W*(.*)$", re.IGNORECASE)
-_NOTHING = re.compile(r"^\W*(none|nothing(?: new| useful)?|n/?a|no new (?:facts|knowledge))\W*$", re.IGNORECASE)
+_NOTHING = re.compile(r"^\W*(none|nothing(?: new| useful| yet)?|n/?a|no new (?:facts|knowledge))\W*$", re.IGNORECASE)
 
 
 def parse_refine(text: str, max_notes: int = 8) -> Parsed[Refined]:

@@ -53,6 +53,7 @@ def test_plan_lines_json_and_enough() -> None:
     assert not parse_plan("enough money in film -> Alpha budget", 3).value.enough
     assert parse_plan("a -> b\nc -> d", 1).status == "repaired"
     assert parse_plan("", 3).status == "failed"
+    assert parse_plan("- nothing yet\nbirthplace -> Bea Cole birthplace", 3).value.steps == [("birthplace", "Bea Cole birthplace")]
     chain = parse_plan("composer -> Tosca composer -> Giuseppe Verdi -> Rome", 3)
     assert (chain.value.steps, chain.status) == ([("composer", "Tosca composer")], "repaired")
 

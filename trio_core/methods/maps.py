@@ -142,7 +142,7 @@ class Maps:
         )
 
     def _knowledge(self, state: MapsState) -> str:
-        return "\n".join(f"- {note}" for note in state.knowledge) or "- nothing yet"
+        return "\n".join(f"- {note}" for note in state.knowledge) or "none"
 
     def _history(self, state: MapsState) -> str:
         if self.settings.disentangle or not state.history:
@@ -151,7 +151,7 @@ class Maps:
 
     def _values(self, state: MapsState) -> dict[str, str]:
         return {
-            "question": state.question, "knowledge": self._knowledge(state), "summary": state.summary or "nothing yet",
+            "question": state.question, "knowledge": self._knowledge(state), "summary": state.summary or "none",
             "history": self._history(state),
         }
 
@@ -198,7 +198,8 @@ class Maps:
 
     async def _plan(self, state: MapsState, number: int) -> AsyncIterator[BaseEvent | Plan]:
         """Directions and sub-queries, by one call or two; the Plan last. `enough` counts from round 2 on."""
-        enough = "" if number == 1 or state.insist else "If the knowledge already answers the question, reply only ENOUGH. Otherwise: "
+        may_stop = number > 1 and not state.insist
+        enough = "Write ENOUGH only where the knowledge states the answer itself, as in the last example. " if may_stop else ""
         values = self._values(state) | {"n": str(self._width()), "enough": enough}
         if self.settings.fused and self.settings.list_directions:
             async for item in self._plan_call("plan", number, values, state):
