@@ -25,6 +25,12 @@ ENDLESS: dict[str, Any] = {
     "no_retrieval": {}, "naive": {},
     "iter_retgen": {"generate": [f"Step {i} says so. So the answer is: Delft {i}." for i in range(9)]},
     "ircot": {"thought": [f"Fact {i} is known." for i in range(30)]},
+    "sure": {
+        "candidates": ["(a) Delft, (b) Oslo, (c) Bern, (d) Rome, (e) Riga"], "support": [f"Case {i}. DONE" for i in range(5)],
+        "valid": ["True"] * 5, "rank": ["1"] * 20,
+    },
+    "search_o1": {"reason": [f"I need it. <search>fact {i}</search>" for i in range(30)], "extract": ["Final Information: x"] * 30},
+    "parallel_search": {"step": [f"<search>{' ## '.join(f'part {i} {n}' for n in range(9))}</search>" for i in range(30)]},
 }
 """Replies by role that make a method work as long as it may."""
 NAMES = list(METHODS)
@@ -84,7 +90,7 @@ def test_presets_fill_what_is_not_set(name: str) -> None:
         assert filled.items() <= check_settings(kind, {"preset": preset}, name).model_dump().items()
         for key, value in filled.items():
             if isinstance(value, int) and not isinstance(value, bool):
-                assert getattr(check_settings(kind, {"preset": preset, key: value - 1 or 2}, name), key) == (value - 1 or 2)
+                assert getattr(check_settings(kind, {"preset": preset, key: value + 1}, name), key) == value + 1
     with pytest.raises(SettingsError, match="preset"):
         check_settings(kind, {"preset": "nobody"}, name)
 

@@ -12,9 +12,14 @@ from trio_core.methods.iter_retgen import IterRetgen
 from trio_core.methods.maps import Maps
 from trio_core.methods.naive import Naive
 from trio_core.methods.no_retrieval import NoRetrieval
+from trio_core.methods.parallel_search import ParallelSearch
+from trio_core.methods.search_o1 import SearchO1
+from trio_core.methods.sure import Sure
 from trio_core.methods.trio import Trio
 
-METHODS: dict[str, type[Any]] = {m.name: m for m in (Trio, Maps, NoRetrieval, Naive, IterRetgen, Ircot)}
+METHODS: dict[str, type[Any]] = {
+    m.name: m for m in (Trio, Maps, NoRetrieval, Naive, IterRetgen, Ircot, Sure, SearchO1, ParallelSearch)
+}
 
 
 def method_type(name: str) -> type[Any]:

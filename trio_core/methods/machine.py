@@ -127,7 +127,7 @@ class Machine(Generic[S]):
         if verdict == "insufficient" and not self.limit:
             raise InputError(f"{self.name} searches once, so it cannot go on; say sufficient, or ask another method")
         last = state.model_copy(update={"stop": "round_limit"}) if state.round >= self.rounds() else state
-        on = fork_state(last, verdict, f"{self.limit} = {self.rounds()}")
+        on = fork_state(last, verdict, f"{self.limit} = {getattr(self.settings, self.limit, 1)}")
         return on.model_copy(update={"insist": verdict == "insufficient"}) if "insist" in type(state).model_fields else on
 
     def ask(

@@ -112,7 +112,7 @@ STOPS = ("</search>", "<|end_search_query|>")
 
 
 def read_action(completion: Completion) -> Parsed[Action]:
-    """The first search of the step, else its answer.
+    """The first search of the step, or the answer where that comes first.
 
     A closing tag that the server's stop string took away is put back; one that is missing because the text was cut at
     the token limit is a failure (a half query is no query).
@@ -120,10 +120,10 @@ def read_action(completion: Completion) -> Parsed[Action]:
     shown = visible_text(completion.text)
     text, cut = shown.value, completion.finish_reason == "length"
     opened = _SEARCH.search(text)
+    answer = tagged_answer(text[: opened.start()] if opened else text)
+    if answer is not None:
+        return Parsed(Action("answer", answer, text))
     if opened is None:
-        answer = tagged_answer(text)
-        if answer is not None:
-            return Parsed(Action("answer", answer, text))
         return Parsed(Action("none", "", text), "failed", shown.note or (CUT if cut else "neither search nor answer" if text else "empty output"))
     closed = _END.search(text, opened.end())
     if closed is None and cut:
