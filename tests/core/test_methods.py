@@ -31,6 +31,18 @@ ENDLESS: dict[str, Any] = {
     },
     "search_o1": {"reason": [f"I need it. <search>fact {i}</search>" for i in range(30)], "extract": ["Final Information: x"] * 30},
     "parallel_search": {"step": [f"<search>{' ## '.join(f'part {i} {n}' for n in range(9))}</search>" for i in range(30)]},
+    "drag": {
+        "proponent": ["Enough."] * 9, "opponent": [f"Query Expansion: thing {i}" for i in range(9)], "moderator": ["Opponent"] * 9,
+        "answer_proponent": ["Delft"] * 9, "answer_opponent": ["Oslo"] * 9,
+    },
+    "ma_rag": {
+        "plan": ["\n".join(f"{i}. Find fact {i}." for i in range(1, 9))], "define": [f"Type: look up\nTask: What is fact {i}?" for i in range(9)],
+        "extract": ["It says so."] * 99, "solve": ["Answer: Delft\nSuccess: yes"] * 9,
+    },
+    "rq_rag": {
+        **{kind: [f"{kind} {i}" for i in range(20)] for kind in ("rewrite", "decompose", "disambiguate")},
+        "respond": [{"text": f"Delft {i}", "mean_logprob": -1 / (1 + i)} for i in range(50)],
+    },
 }
 """Replies by role that make a method work as long as it may."""
 NAMES = list(METHODS)

@@ -7,18 +7,21 @@ from typing import Any
 
 from trio_core.errors import InputError
 from trio_core.methods.base import Method, Tools, check_settings
+from trio_core.methods.drag import Drag
 from trio_core.methods.ircot import Ircot
 from trio_core.methods.iter_retgen import IterRetgen
+from trio_core.methods.ma_rag import MaRag
 from trio_core.methods.maps import Maps
 from trio_core.methods.naive import Naive
 from trio_core.methods.no_retrieval import NoRetrieval
 from trio_core.methods.parallel_search import ParallelSearch
+from trio_core.methods.rq_rag import RqRag
 from trio_core.methods.search_o1 import SearchO1
 from trio_core.methods.sure import Sure
 from trio_core.methods.trio import Trio
 
 METHODS: dict[str, type[Any]] = {
-    m.name: m for m in (Trio, Maps, NoRetrieval, Naive, IterRetgen, Ircot, Sure, SearchO1, ParallelSearch)
+    m.name: m for m in (Trio, Maps, NoRetrieval, Naive, IterRetgen, Ircot, Sure, SearchO1, ParallelSearch, Drag, MaRag, RqRag)
 }
 
 
