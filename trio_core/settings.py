@@ -166,6 +166,8 @@ class Settings(Section):
     """Store, indexes, models, adapters and logs live here; relative to the project's folder."""
     store_url: str = ""
     """Empty = SQLite in the data folder."""
+    store_opener: str = "storage:open_store"
+    """`module:function` that opens the store for the command line, by its URL; empty = one that forgets."""
     annotator: str = "me"
     """Name that labels are stored under when nobody logs in and none is typed in the page's header."""
     server: ServerSettings = ServerSettings()

@@ -1,0 +1,23 @@
+"""The app's store for the command line. `trio_core` imports no store; the settings name the function that opens one."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from trio_core.errors import SettingsError
+from trio_core.memory_store import MemoryStore
+from trio_core.settings import Settings
+
+
+def open_run_store(settings: Settings) -> Any:
+    """The store that the app uses too, so that runs of the command line open in it. Raises SettingsError, StoreError."""
+    if not settings.store_opener:
+        return MemoryStore()
+    module, _, name = settings.store_opener.partition(":")
+    try:
+        opener = getattr(importlib.import_module(module), name)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise SettingsError(f"setting 'store_opener': {settings.store_opener!r} names no function ({error}); the app's is 'storage:open_store'") from error
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    return opener(settings.database_url)
