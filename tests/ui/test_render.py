@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.ui.traces import events_of, failed, finished, info, numbered, passage
+from tests.ui.traces import call, events_of, failed, finished, info, numbered, passage
 from trio_core.events import (
     BaseEvent,
     Hidden,
+    Knowledge,
     Retrieved,
     RetrievedHit,
     RoundStarted,
@@ -109,6 +110,26 @@ def test_state_says_what_is_hidden_and_what_it_saves() -> None:
     saved = StateSaved(round=1, state={"knowledge": ["Fact."], "history": []}, tokens=96, hidden=(Hidden(what="passages", count=11, tokens=2384),))
     html = state_html(trace(RoundStarted(round=1), saved).rounds[0], 0)
     assert "96 tokens, was 2,480" in html and "11 passages" in html
+
+
+def test_branches_say_what_came_of_each_and_which_was_chosen() -> None:
+    events: list[BaseEvent] = [RoundStarted(round=1)]
+    events += [call("x", "support").model_copy(update={"branch": "(a) Delft"}), Knowledge(round=1, branch="(a) Delft", summary="w" * 200, score=0.75, chosen=True)]
+    events += [Knowledge(round=1, branch="(b) Oslo", notes=("does not hold up",), score=0.25, chosen=False)]
+    view = trace(*events)
+    html = round_html(view, view.rounds[0], "r")
+    assert "2 branches, 1 chosen" in html and "score 0.75 · 1 call<" in html and "score 0.25 · 0 calls" in html and "does not hold up" in html
+    assert html.count(">chosen<") == 1 and "w" * 89 + "…" in html and html.count("(a) Delft") == 2, "at the branch and at its call"
+    assert view.rounds[0].knowledge is None
+
+
+@pytest.mark.parametrize(("state", "shown"), [
+    ({"thoughts": ["Alpha is by Bea Cole."]}, "Alpha is by Bea Cole."), ({"turns": [{"role": "assistant", "content": "I search."}]}, "assistant: I search."),
+    ({"done": [{"task": "Who?", "answer": "Bea"}]}, "Who? → Bea"), ({"nodes": [{"path": "rewrite", "answer": ""}]}, "rewrite: no answer"),
+])
+def test_other_methods_states_are_shown_as_lines(state: dict[str, object], shown: str) -> None:
+    html = state_html(trace(RoundStarted(round=1), StateSaved(round=1, state=state, tokens=5)).rounds[0], 0)
+    assert shown in html and "Query pool" not in html
 
 
 def test_a_pool_hides_nothing() -> None:

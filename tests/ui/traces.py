@@ -38,7 +38,7 @@ def call(text: str, role: str = "plan") -> LLMCalled:
     return LLMCalled(
         round=1, role=role, messages=(Message(role="user", content=text),), hidden=(Hidden(what=text, count=2, tokens=9),), dropped=(text,),
         raw=text, reasoning=text, parse="repaired", parse_note=text, finish_reason=text, usage=Usage(prompt_tokens=7, cached_tokens=3),
-        model=text, adapter=text,
+        model=text, adapter=text, branch=text,
     )
 
 
@@ -57,6 +57,7 @@ def events_of(text: str) -> list[BaseEvent]:
         call(text), call(text, text),
         Verdict(round=1, label="sufficient", p_sufficient=0.7, p_method=text, mass=0.2, judged_by=text, deciding=False, item=item, note=text),
         Knowledge(round=1, notes=(text,), summary=text, overlap=(text,)),
+        Knowledge(round=1, branch=text, notes=(text,), summary=text, score=0.5, chosen=True),
         StateSaved(round=1, state={"knowledge": [text], "summary": text, "history": history}, tokens=5, hidden=(Hidden(what=text, count=1, tokens=4),)),
         call(text, "answer"),
         Answered(answer=text, scores={"em": 0.0, "f1": 0.5, text: 0.1}, note=text),

@@ -86,7 +86,8 @@ class RqRag(Machine[RqRagState]):
 
     def carried(self, state: RqRagState) -> Carried:
         """All nodes; each sees its own path only."""
-        return Carried("\n".join(f"{n.path}: {n.answer}\n{pool_text(n.records[-1:])}" for n in state.nodes))
+        text = "\n".join(f"{n.path}: {n.answer}\n{pool_text(n.records[-1:])}" for n in state.nodes)
+        return Carried(text, tuple(h.model_copy(update={"what": "passages, each from the other branches"}) for h in unseen(state.history)))
 
     async def round(self, state: RqRagState) -> AsyncIterator[BaseEvent | State]:
         """One level: queries of all nodes, one batch of searches, an answer for each new node."""

@@ -9,7 +9,11 @@ from ui.render.base import esc, number, plural, seconds, tag
 
 ROLE_WORDS = {
     "query": "query agent", "judge": "judge", "answer": "answer agent", "plan": "plan", "directions": "directions",
-    "sub_queries": "sub-queries", "refine": "refine",
+    "sub_queries": "sub-queries", "refine": "refine", "sample": "sampled answer", "generate": "writer", "generate_short": "writer",
+    "thought": "next sentence", "candidates": "candidates", "support": "case for it", "valid": "check of the case", "rank": "comparison",
+    "reason": "reasoning", "extract": "reader", "step": "step", "proponent": "proponent", "opponent": "opponent", "moderator": "moderator",
+    "answer_proponent": "proponent", "answer_opponent": "opponent", "define": "task", "solve": "answer to the task",
+    "aggregate": "aggregation", "rewrite": "rewriting", "decompose": "decomposition", "disambiguate": "disambiguation", "respond": "answer",
 }
 PARSE = {"ok": ("read", "", "read as it stands"), "repaired": ("mended", "w", "read after mending"), "failed": ("unreadable", "f", "not readable")}
 
@@ -38,7 +42,8 @@ def _call(index: int, call: LLMCalled) -> str:
     messages = "".join(f'<h4>{esc(m.role)}</h4><pre tabindex="0">{esc(m.content)}</pre>' for m in call.messages)
     thinking = f'<h4>reasoning</h4><pre tabindex="0">{esc(call.reasoning)}</pre>' if call.reasoning else ""
     return (
-        f'<details class="call" data-k="call{index}"><summary><b>{esc(ROLE_WORDS.get(call.role, call.role))}</b>{tag(word, kind, title)}'
+        f'<details class="call" data-k="call{index}"><summary><b>{esc(ROLE_WORDS.get(call.role, call.role))}</b>'
+        f'{tag(call.branch) if call.branch else ""}{tag(word, kind, title)}'
         f'<span class="facts">{esc(_cost(call))}</span></summary>{_unseen(call)}<p class="hid">Sent, word for word:</p>{messages}'
         f'<p class="hid">Came back ({esc(call.finish_reason)}){esc(": " + call.parse_note if call.parse_note else "")}:</p>{thinking}'
         f'<pre class="raw" tabindex="0">{esc(call.raw)}</pre></details>'

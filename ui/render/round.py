@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from trio_core.trace import Round, Trace
 from ui.render.base import esc
+from ui.render.branches import branches_html
 from ui.render.calls import calls_html
 from ui.render.chunks import chunks_html
 from ui.render.queries import queries_html
@@ -19,7 +20,7 @@ def round_html(trace: Trace, round_: Round, run_id: str) -> str:
     slot = "" if round_.complete or trace.end else f'<div class="slot" data-slot="{esc(live_slot(run_id, round_.number))}"></div>'
     sections = (
         queries_html(round_, offset), chunks_html(round_, offset, frozenset(gold.passage_ids) if gold else frozenset()), verdict,
-        state_html(round_, offset), slot, calls_html(round_.calls),
+        branches_html(round_), state_html(round_, offset), slot, calls_html(round_.calls),
     )
     broken = '<p class="sec hid">This round was not finished.</p>' if trace.end and not round_.complete else ""
     return f'<h2 class="sr">Round {round_.number}</h2>{"".join(sections)}{broken}'

@@ -10,6 +10,8 @@ from trio_core.trace import Round
 from ui.render.base import content_words, esc, label, number, plural
 from ui.render.chunks import merged, token
 
+LINE = 600
+"""Characters of a sentence, turn or answer."""
 SHARED = 0.6
 """A line of knowledge counts as coming from a passage that holds this share of its content words."""
 
@@ -19,7 +21,7 @@ def state_html(round_: Round, offset: int) -> str:
     saved = round_.state
     if saved is None:
         return ""
-    body = _knowledge(round_, saved, offset) if "knowledge" in saved.state else _pool(saved.state)
+    body = _knowledge(round_, saved, offset) if "knowledge" in saved.state else _pool(saved.state) + _lines(saved.state)
     return f'<section class="sec st" data-k="s">{label("State carried on", _size(saved))}{body}{_hidden(saved)}</section>'
 
 
@@ -30,10 +32,21 @@ def _size(saved: StateSaved) -> str:
 
 
 def _pool(state: Mapping[str, Any]) -> str:
-    pool: Sequence[Mapping[str, Any]] = state.get("pool") or ()
+    if "pool" not in state:
+        return ""
+    pool: Sequence[Mapping[str, Any]] = state["pool"]
     ids = [hit["passage"]["id"] for entry in pool for hit in entry["hits"]]
     different = f" ({len(set(ids))} different)" if len(set(ids)) < len(ids) else ""
     return f"<p>Query pool: {plural(len(pool), 'query', 'queries')}, {plural(len(ids), 'chunk')}{different}.</p>"
+
+
+def _lines(state: Mapping[str, Any]) -> str:
+    """What other methods carry on: sentences, a conversation, answers of steps or of branches."""
+    lines = [str(t) for t in state.get("thoughts") or ()]
+    lines += [f"{t['role']}: {t['content']}" for t in state.get("turns") or ()]
+    lines += [f"{d['task']} → {d['answer']}" for d in state.get("done") or ()]
+    lines += [f"{n['path']}: {n['answer'] or 'no answer'}" for n in state.get("nodes") or ()]
+    return f"<ul>{''.join(f'<li>{esc(line[:LINE])}</li>' for line in lines)}</ul>" if lines else ""
 
 
 def _knowledge(round_: Round, saved: StateSaved, offset: int) -> str:

@@ -18,7 +18,14 @@ STATES = {
 STEPS = {
     "query": "writing the next query", "judge": "judging the evidence", "answer": "writing the answer",
     "plan": "naming directions and sub-queries", "directions": "naming directions", "sub_queries": "writing sub-queries",
-    "refine": "distilling the chunks into knowledge",
+    "refine": "distilling the chunks into knowledge", "generate": "writing an answer", "generate_short": "writing an answer",
+    "thought": "writing the next sentence", "candidates": "naming candidates", "support": "arguing for a candidate",
+    "valid": "checking the case for a candidate", "rank": "comparing two cases", "reason": "reasoning", "extract": "reading the passages",
+    "step": "thinking about the next step", "proponent": "arguing that the passages suffice", "opponent": "arguing that a fact is missing",
+    "moderator": "deciding the debate", "answer_proponent": "answering from the passages", "answer_opponent": "answering from own knowledge",
+    "define": "turning the step into a task", "solve": "answering the task", "aggregate": "putting answers together",
+    "rewrite": "rewriting the question", "decompose": "taking the question apart", "disambiguate": "making the question unambiguous",
+    "respond": "answering in this branch",
 }
 TURNS = {"user": "your turn", "server": "the model server's operator acts", "developer": "a fault of Trioscope, please report it"}
 METRICS = {
