@@ -24,13 +24,17 @@ os.environ.setdefault("GRADIO_ANALYTICS_ENABLED", "False")  # read when gradio i
 
 
 class Page(NamedTuple):
-    """A page: its module in `ui.pages`, its name in the header, its path, and its `h1` (shown unless `quiet`)."""
+    """A page: its module in `ui.pages`, its name in the header, its path, and its `h1` (shown unless `quiet`).
+
+    `under`: the module of the page that it belongs to; it is reached from there and not from the header.
+    """
 
     module: str
     title: str
     path: str
     heading: str
     quiet: bool = False
+    under: str = ""
 
 
 PAGES = (
@@ -38,6 +42,7 @@ PAGES = (
     Page("compare", "Compare", "compare", "Compare methods on one question", quiet=True),
     Page("runs", "Runs", "runs", "Runs"),
     Page("annotate", "Annotate", "annotate", "Annotate", quiet=True),
+    Page("agreement", "Agreement", "agreement", "Agreement between annotators", quiet=True, under="annotate"),
     Page("judge", "Judge", "judge", "Judge"),
 )
 

@@ -1,4 +1,4 @@
-"""What a board can do to runs and verdicts: stop, continue, correct, undo. Every handler asks who does it."""
+"""What a board can do to runs and verdicts: stop, continue, correct, undo, fork. Every handler asks who does it."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class Actions:
         board.fix(self.fix, [board], [board], **quiet)
         board.undo(self.undo, [board], [board], **quiet)
         board.resume(self.resume, [board], [board], **quiet)
+        board.fork(self.fork, [board], [board], **quiet)
 
     def stop(self, value: Any) -> dict[str, Any]:
         """Stops the runs of a board that have not ended."""
@@ -44,6 +45,14 @@ class Actions:
             self._feed.views.reopened(run_id)
         except TrioscopeError as error:
             gr.Warning(str(error), title="Not continued")
+        return _again(value)
+
+    def fork(self, value: Any, event: gr.EventData, request: gr.Request) -> dict[str, Any]:
+        """Continues a run from a round with a person's verdict, as a run of its own, and opens both side by side."""
+        try:
+            return _again(value) | {"goto": forked(self._ctx, event, self._ctx.who(request))}
+        except TrioscopeError as error:
+            gr.Warning(str(error), title="Not forked")
         return _again(value)
 
     def fix(self, value: Any, event: gr.EventData, request: gr.Request) -> dict[str, Any]:
@@ -76,12 +85,11 @@ class Actions:
         return _again(value)
 
     def _withdraw(self, content_hash: str, who: str) -> None:
-        """The store undoes a person's latest label; an older one is changed by giving a new one."""
         item = self._ctx.store.item_by_hash(content_hash)
-        last = self._ctx.store.last_labels(who, 1)
-        if item is None or not last or last[0].item_id != item.id:
-            raise InputError(f"only the latest label of {who!r} can be undone, and that is not this one; use Change instead")
-        self._ctx.store.undo(who)
+        mine = [label for label in self._ctx.store.current_labels(item.id) if label.annotator == who] if item else []
+        if not mine:
+            raise InputError(f"{who!r} has no label on this item that could be undone")
+        self._ctx.store.withdraw(mine[0].id, who)
 
     def _target(self, event: gr.EventData) -> tuple[str, int]:
         (run_id,) = run_ids([_field(event, "run")])
@@ -89,6 +97,16 @@ class Actions:
         if not isinstance(number, int) or not 0 < number < 10_000:
             raise InputError(f"round {number!r} is no round of a run")
         return run_id, number
+
+
+def forked(ctx: UiContext, event: gr.EventData, who: str) -> str:
+    """Forks the run that a component names, after `round` with the verdict `value`; the address that shows both. Raises InputError."""
+    (run_id,) = run_ids([_field(event, "run")])
+    number, verdict, note = _field(event, "round"), _field(event, "value"), _field(event, "note")
+    if not isinstance(number, int) or not 0 < number < 10_000 or verdict not in ("sufficient", "insufficient"):
+        raise InputError("a fork needs a round and a verdict, sufficient or insufficient")
+    text = note[:2000] if isinstance(note, str) else ""
+    return f"./compare?runs={run_id},{ctx.workbench.fork_run(run_id, number, verdict, by=who, note=text)}"
 
 
 def _label(event: gr.EventData, item_id: int, who: str) -> LabelInput:

@@ -8,8 +8,11 @@ roles from the accounts file, people who are not in it are annotators). Every ha
 from __future__ import annotations
 
 import asyncio
+import hashlib
+import hmac
 import ipaddress
 import os
+import secrets
 from collections.abc import Mapping
 from typing import Any, Literal
 from urllib.parse import unquote
@@ -38,6 +41,7 @@ class People:
         self.way: Way = "proxy" if server.proxy_header else "accounts" if server.accounts else "local"
         self._accounts = Accounts(server.accounts) if server.accounts else None
         self._trusted = [ipaddress.ip_network(network) for network in server.trusted_proxies]
+        self._secret = secrets.token_bytes(32)
         self._checks = asyncio.Semaphore(2)  # a password check costs 16 MiB and a core for a moment
 
     def name(self, request: gr.Request | None) -> str:
@@ -118,6 +122,19 @@ class People:
     def shown(self, request: gr.Request | None) -> dict[str, str]:
         """What the header shows: name, role, way, and why when nobody is known."""
         try:
-            return {"name": self.name(request), "role": self.role(request), "way": self.way, "rule": NAME_RULE, "error": ""}
+            name = self.name(request)
+            return {"name": name, "role": self.role(request), "way": self.way, "rule": NAME_RULE, "error": "", "pass": self.pass_of(name)}
         except InputError as error:
-            return {"name": "", "role": "", "way": self.way, "rule": NAME_RULE, "error": str(error)}
+            return {"name": "", "role": "", "way": self.way, "rule": NAME_RULE, "error": str(error), "pass": ""}
+
+    def pass_of(self, name: str) -> str:
+        """Shows to a server function, which cannot ask who is logged in, who reads; good until the app ends."""
+        return f"{self._sign(name)}:{name}"
+
+    def of_pass(self, given: object) -> str | None:
+        """The name of a pass of ours, or None."""
+        signature, _, name = given.partition(":") if isinstance(given, str) else ("", "", "")
+        return name if name and hmac.compare_digest(signature.encode(), self._sign(name).encode()) else None
+
+    def _sign(self, name: str) -> str:
+        return hmac.new(self._secret, name.encode("utf-8", "surrogatepass"), hashlib.sha256).hexdigest()

@@ -35,6 +35,8 @@ class Wish(NamedTuple):
 
     runs: tuple[str, ...]
     known: dict[str, str]
+    me: str = ""
+    """The reader's pass: whose own labels are shown (`People.pass_of`)."""
 
 
 def run_ids(value: object) -> tuple[str, ...]:
@@ -62,7 +64,7 @@ def read_wish(data: object) -> Wish:
     body = data if isinstance(data, dict) else {}
     known = body.get("known")
     hashes = known if isinstance(known, dict) else {}
-    return Wish(run_ids(body.get("runs")), {str(k): str(v) for k, v in hashes.items()})
+    return Wish(run_ids(body.get("runs")), {str(k): str(v) for k, v in hashes.items()}, str(body.get("me") or ""))
 
 
 def digest(block: Block) -> str:
@@ -75,6 +77,7 @@ class Feed:
 
     def __init__(self, ctx: UiContext) -> None:
         self.views = Views(ctx)
+        self.people = ctx.people
 
     async def poll(self, data: Any) -> dict[str, Any]:
         """Blocks that differ from what the browser has; waits until there are some, the runs have ended, or `HOLD_S` is over."""
@@ -92,7 +95,7 @@ class Feed:
     def answer(self, wish: Wish) -> dict[str, Any]:
         """What is new for a browser, at once."""
         views = [self.views.update(i, fresh=not wish.known) for i in wish.runs]
-        blocks = list(self._blocks(wish.runs))
+        blocks = list(self._blocks(wish.runs, self.people.of_pass(wish.me)))
         hashes = {b.key: digest(b) for b in blocks}
         return {
             "keys": list(hashes),
@@ -103,10 +106,10 @@ class Feed:
             "notes": self.views.notes(wish.runs),
         }
 
-    def _blocks(self, ids: Sequence[str]) -> Iterator[Block]:
+    def _blocks(self, ids: Sequence[str], who: str | None) -> Iterator[Block]:
         yield from self.views.row_labels(ids)
         for column, run_id in enumerate(ids, 1):
-            yield from self.views[run_id].blocks(column)
+            yield from self.views[run_id].blocks(column, who)
 
 
 def make_board(feed: Feed, boot: str) -> gr.HTML:
@@ -121,5 +124,5 @@ def make_board(feed: Feed, boot: str) -> gr.HTML:
     # The names of our events stand in the script as strings: Gradio makes `board.fix(...)` and so on from that.
     return gr.HTML(
         value={"runs": [], "url": ""}, html_template='<div class="board" aria-live="off"></div>', elem_id="ts-board",
-        js_on_load=f"{boot} // 'fix' 'undo' 'resume'", server_functions=[poll], apply_default_css=False,
+        js_on_load=f"{boot} // 'fix' 'undo' 'resume' 'fork'", server_functions=[poll], apply_default_css=False,
     )

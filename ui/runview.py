@@ -7,6 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
+from storage.values import StoredLabel
 from trio_core.errors import InputError
 from trio_core.hub import LiveText, Snapshot
 from trio_core.methods import METHODS
@@ -34,7 +35,7 @@ class RunView:
         self.standing = Standing(info, kind.title if kind else info.method, info.status)
         self._rounds: dict[int, str] = {}
         self._settled: set[int] = set()
-        self._fixes: dict[int, str] = {}
+        self._labels: dict[int, list[StoredLabel]] = {}
 
     @property
     def ended(self) -> bool:
@@ -75,13 +76,13 @@ class RunView:
 
     def _read_labels(self, fresh: bool) -> None:
         for round_ in self.trace.rounds:
-            if round_.verdict is not None and (fresh or round_.number not in self._fixes):
-                self._fixes[round_.number] = self._fix(round_)
+            if round_.verdict is not None and (fresh or round_.number not in self._labels):
+                self._labels[round_.number] = self._labels_of(round_)
 
     def refresh_fix(self, number: int) -> None:
         """Reads the labels of one round again, after one was saved or undone."""
         with self._lock:
-            self._fixes[number] = self._fix(self.round(number))
+            self._labels[number] = self._labels_of(self.round(number))
 
     def round(self, number: int) -> Round:
         """A judged round. Raises InputError."""
@@ -90,21 +91,21 @@ class RunView:
             raise InputError(f"round {number} of this run has no verdict to correct")
         return found
 
-    def _fix(self, round_: Round) -> str:
+    def _labels_of(self, round_: Round) -> list[StoredLabel]:
         assert round_.verdict is not None
         item = self._ctx.store.item_by_hash(round_.verdict.item.content_hash)
-        labels = self._ctx.store.current_labels(item.id) if item else []
-        return fix_html(self.standing.info.id, round_.number, labels, self._ctx.settings.annotator)
+        return self._ctx.store.current_labels(item.id) if item else []
 
-    def blocks(self, column: int) -> Iterator[Block]:
-        """Summary, rounds, corrections, text being written."""
+    def blocks(self, column: int, who: str | None = None) -> Iterator[Block]:
+        """Summary, rounds, corrections, text being written; labels of others only where `who` has given one."""
         with self._lock:
             run_id = self.standing.info.id
             yield Block(f"{run_id}:sum", summary_html(self.trace, self.standing), 1, column + 1)
             for round_ in self.trace.rounds:
                 yield Block(f"{run_id}:{round_.number}", self._rounds[round_.number], round_.number + 1, column + 1)
-                if round_.verdict is not None and round_.number in self._fixes:
-                    yield Block(f"{run_id}:{round_.number}:fix", self._fixes[round_.number], into=fix_slot(run_id, round_.number))
+                if round_.verdict is not None and round_.number in self._labels:
+                    fix = fix_html(run_id, round_.number, self._labels[round_.number], who)
+                    yield Block(f"{run_id}:{round_.number}:fix", fix, into=fix_slot(run_id, round_.number))
             if not self.ended and not self.trace.end:
                 last = self.trace.rounds[-1] if self.trace.rounds else None
                 number = 0 if last is None or last.complete else last.number

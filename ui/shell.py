@@ -19,11 +19,11 @@ BOOT = "(function go(){window.Trioscope?window.Trioscope.%s({element,trigger,pro
 
 KEYS = (
     ("/", "to the question"), ("Enter", "run"), ("Esc", "stop, or close"), ("j k", "next, previous round or row"), ("o", "open, close"),
-    ("c", "correct the verdict"), ("?", "this sheet"),
+    ("c", "correct the verdict"), ("f", "fork the run here"), ("?", "this sheet"),
 )
 KEYS_ANNOTATE = (
-    ("1 2 3 0", "sufficient, insufficient, can't tell, skip"), ("n", "note"), ("u", "undo"), ("b", "back"), ("g", "guidelines"),
-    ("v", "reveal, after answering"),
+    ("1 2 3 0", "sufficient, insufficient, can't tell, skip"), ("4 5 6 7 8 9", "reasons, before the label"), ("n", "note"), ("u", "undo"),
+    ("b", "back"), ("q", "to the queue"), ("g", "guidelines"), ("v", "reveal, after answering"),
 )
 
 
@@ -62,7 +62,8 @@ def frame(ctx: UiContext, page: Page, demo: gr.Blocks) -> Iterator[None]:
 
 def _header(page: Page) -> str:
     links = "".join(
-        f'<a href="{p.path or "./"}"{" aria-current=page class=on" if p is page else ""}>{esc(p.title)}</a>' for p in PAGES
+        f'<a href="{p.path or "./"}"{" aria-current=page" if p is page else ""}{" class=on" if p.module in (page.module, page.under) else ""}>{esc(p.title)}</a>'
+        for p in PAGES if not p.under
     )
     return (
         '<a class="skip" href="#ts-main">Skip to the content</a>'

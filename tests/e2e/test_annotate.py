@@ -74,7 +74,7 @@ def test_the_verdict_is_not_in_the_page_before_the_answer(app: App, browser: Any
     page.wait_for_selector(".an[data-state=item]")
     page.wait_for_timeout(GUARD_MS)
     text = page.content() + "".join(bodies)
-    assert "the rule of this test" not in text and "zero-shot" not in page.inner_html("#annotate") and "p 0.4" not in text
+    assert "the rule of this test" not in text and "zero-shot" not in page.inner_html(".an-side") and "p 0.4" not in text
     assert bodies and "the rule of this test" not in "".join(bodies)
     press(page, "v", until="after you have answered")
     press(page, "1")
@@ -123,9 +123,13 @@ def test_guidelines_open_and_close_by_key(app: App, browser: Any) -> None:
     page = opened(browser, f"{app.url}/annotate")
     page.keyboard.press("g")
     assert page.is_visible(".an-guide")
-    page.keyboard.press("1")
+    press(page, "1")
+    assert page.is_visible(".an-guide") and values(app) == ["sufficient"], "they stand beside the item: labelling goes on"
     page.keyboard.press("Escape")
-    assert not page.is_visible(".an-guide") and values(app) == []
+    assert not page.is_visible(".an-guide")
+    page.keyboard.press("g")
+    page.keyboard.press("g")
+    assert not page.is_visible(".an-guide")
 
 
 def test_a_note_that_is_too_long_stays_in_the_form(app: App, browser: Any) -> None:
@@ -143,7 +147,8 @@ def test_a_note_that_is_too_long_stays_in_the_form(app: App, browser: Any) -> No
 def test_the_order_of_the_queue_is_kept_in_the_address(app: App, browser: Any) -> None:
     page = opened(browser, f"{app.url}/annotate")
     uncertain = page.inner_text(".an-question")
-    page.select_option(".an-order select", "oldest")
+    page.click(".an-queue > summary")
+    page.select_option(".an-filters [name=order]", "oldest")
     page.wait_for_function("question => document.querySelector('.an-question').innerText !== question", arg=uncertain)
     assert "order=oldest" in page.url and page.inner_text(".an-question") == "Question number 0?"
     page.reload()

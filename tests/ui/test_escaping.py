@@ -55,7 +55,7 @@ def rendered(text: str) -> Iterator[str]:
         yield round_html(trace, trace.rounds[0], "run1")
     yield live_html(finished(text), LiveText(1, text, text), "running")
     yield rows_html(1, [(text, finished(text).rounds[0]), (text, None)])
-    yield fix_html("run1", 1, [label(text)], "me")
+    yield fix_html("run1", 1, [label(text)], label(text).annotator)
     yield runs_html([info(text)], 80, Filter(search=text, dataset=text))
     yield found_html([info(text)], 3)
     question = DemoQuestion(id=text, question=text, answers=(text,), type=text, hops=())

@@ -7,16 +7,19 @@ import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
 from storage import Store, open_store
+from storage.annotation_values import VoteAnswer
 from storage.values import LabelItem
 from tests.ui.judging_helpers import EVIL, fill, judge_item, judged
 from trio_core.errors import StoreError
-from ui.pages.annotate import address
-from ui.pages.annotate_desk import Desk, View
-from ui.render.item import comparison, item_body, p_bar, reveal
+from ui.annotating import QueueChoice, View, read_item, read_queue
+from ui.pages.annotate_desk import Desk, told
+from ui.render.item import comparison, item_body, p_bar
+from ui.render.reveal import reveal
 
 
 @pytest.fixture
@@ -29,6 +32,10 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def desk(store: Store) -> Desk:
     return Desk(store)
+
+
+QUEUE = QueueChoice(overlap=0)
+"""Everybody gets every item."""
 
 
 def give(desk: Desk, view: View, value: str = "sufficient", who: str = "ann", **more: Any) -> View:
@@ -64,49 +71,49 @@ def test_the_query_that_is_the_question_is_named_so(store: Store) -> None:
 def test_nothing_of_the_verdict_is_in_the_payload_before_the_answer(store: Store, desk: Desk) -> None:
     judged(store, judge_item(), 0.2137, judge="judge-secret")
     store.add_gold_label(1, "sufficient", "secret rule")
-    payload = json.dumps(desk.open("ann", "uncertain").model_dump())
-    for leak in ("judge-secret", "0.21", "21.4", "secret rule", "round 1", "disagree", "gold:", "gold agrees"):
+    payload = json.dumps(desk.open("ann", QUEUE).model_dump())
+    for leak in ("judge-secret", "0.21", "21.4", "secret rule", "round 1", "judge disagreed", "gold:", "gold agrees"):
         assert leak not in payload
-    assert desk.open("ann", "uncertain", item_id=1).reveal == ""
+    assert desk.open("ann", QUEUE, item_id=1).reveal == ""
 
 
 def test_after_the_answer_verdict_and_gold_are_shown(store: Store, desk: Desk) -> None:
     judged(store, judge_item(), 0.21)
     store.add_gold_label(1, "sufficient", "all links are there")
-    after = give(desk, desk.open("ann", "uncertain"))
+    after = give(desk, desk.open("ann", QUEUE))
     assert "judge disagreed (p 0.21)" in after.message and "gold agrees" in after.message
     assert "all links are there" in (after.reveal or "") and "zero-shot" in (after.reveal or "")
-    again = desk.open("ann", "uncertain", item_id=1)
+    again = desk.open("ann", QUEUE, item_id=1)
     assert again.value == "sufficient" and "This item" in (again.reveal or "")
 
 
 def test_another_annotator_still_sees_nothing(store: Store, desk: Desk) -> None:
     judged(store, judge_item(), 0.21)
-    give(desk, desk.open("ann", "uncertain"))
-    view = desk.open("ben", "uncertain")
+    give(desk, desk.open("ann", QUEUE))
+    view = desk.open("ben", QUEUE)
     assert view.item_id == 1 and view.reveal == "" and view.value == "" and "0.21" not in json.dumps(view.model_dump())
 
 
 def test_a_label_brings_the_next_item_and_is_blind_once(store: Store, desk: Desk) -> None:
     fill(store, 3)
-    first = desk.open("ann", "uncertain")
+    first = desk.open("ann", QUEUE)
     second = give(desk, first, "insufficient", note="why")
     assert second.item_id not in (None, first.item_id) and second.expected == 0 and second.note == ""
-    give(desk, desk.open("ann", "uncertain", first.item_id), "sufficient")
+    give(desk, desk.open("ann", QUEUE, first.item_id), "sufficient")
     assert [(e.value, e.blind, e.milliseconds, e.note) for e in store.history(first.item_id or 0)] == [
         ("insufficient", True, 1500, "why"), ("sufficient", False, 1500, "")]
 
 
 def test_an_item_opened_from_a_page_with_its_verdict_is_not_blind(store: Store, desk: Desk) -> None:
     fill(store, 1)
-    view = desk.open("ann", "uncertain", 1, seen=True)
+    view = desk.open("ann", QUEUE, 1, seen=True)
     give(desk, view, seen=view.seen)
     assert [e.blind for e in store.history(1)] == [False]
 
 
 def test_the_same_form_twice_is_one_label(store: Store, desk: Desk) -> None:
     fill(store, 2)
-    first = desk.open("ann", "uncertain")
+    first = desk.open("ann", QUEUE)
     form = uuid.uuid4().hex
     give(desk, first, "sufficient", client_uuid=form)
     again = give(desk, first, "insufficient", client_uuid=form)
@@ -116,7 +123,7 @@ def test_the_same_form_twice_is_one_label(store: Store, desk: Desk) -> None:
 
 def test_undo_withdraws_and_opens_the_item_again(store: Store, desk: Desk) -> None:
     fill(store, 2)
-    first = desk.open("ann", "uncertain")
+    first = desk.open("ann", QUEUE)
     give(desk, first, "insufficient", note="keep me")
     undone = desk.act("ann", {"kind": "undo"})
     assert undone.item_id == first.item_id and undone.note == "keep me" and undone.value == "" and undone.reveal == ""
@@ -126,7 +133,7 @@ def test_undo_withdraws_and_opens_the_item_again(store: Store, desk: Desk) -> No
 
 def test_a_conflict_keeps_the_form_and_says_what_is_stored(store: Store, desk: Desk) -> None:
     fill(store, 1)
-    old = desk.open("ann", "uncertain")
+    old = desk.open("ann", QUEUE)
     give(desk, old, "sufficient")
     second = give(desk, old, "insufficient")
     assert not second.fresh and second.tone == "error" and second.value == "sufficient" and second.body is None
@@ -137,13 +144,13 @@ def test_a_conflict_keeps_the_form_and_says_what_is_stored(store: Store, desk: D
 
 def test_a_note_that_is_too_long_changes_nothing(store: Store, desk: Desk) -> None:
     fill(store, 1)
-    view = give(desk, desk.open("ann", "uncertain"), note="x" * 10_001)
+    view = give(desk, desk.open("ann", QUEUE), note="x" * 10_001)
     assert not view.fresh and view.tone == "error" and "10,001 characters" in view.message and store.history(1) == []
 
 
 def test_a_failing_store_is_told_and_escaped(store: Store, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(store, 1)
-    view = desk.open("ann", "uncertain")
+    view = desk.open("ann", QUEUE)
 
     def fail(label: object) -> None:
         raise StoreError("disk full <b>")
@@ -154,33 +161,102 @@ def test_a_failing_store_is_told_and_escaped(store: Store, desk: Desk, monkeypat
 
 
 @pytest.mark.parametrize("data", [{}, {"kind": "drop"}, {"kind": "label", "item_id": -1}, {"kind": "label", "value": "unparsed"},
-                                  {"kind": "next", "order": "x"}, {"kind": "open", "who": "ben"}, {"kind": "label", "item_id": 10**30}])
+                                  {"kind": "next", "queue": {"order": "x"}}, {"kind": "label", "reasons": ["because"]}, {"kind": "next", "queue": {"overlap": -1}}, {"kind": "open", "who": "ben"}, {"kind": "label", "item_id": 10**30}])
 def test_made_up_requests_are_refused(desk: Desk, data: dict[str, Any]) -> None:
     assert "does not understand" in desk.act("ann", data).message
 
 
 def test_an_unknown_item_is_named(store: Store, desk: Desk) -> None:
     fill(store, 1)
-    view = desk.open("ann", "uncertain", 4711)
+    view = desk.open("ann", QUEUE, 4711)
     assert "Item 4711 does not exist" in view.message and view.item_id == 1
 
 
 def test_empty_states(store: Store, desk: Desk) -> None:
-    assert "Make items from the demo questions" in (desk.open("ann", "uncertain").body or "")
+    assert "Make items from the demo questions" in (desk.open("ann", QUEUE).body or "")
     fill(store, 1)
-    done = give(desk, desk.open("ann", "uncertain"))
+    done = give(desk, desk.open("ann", QUEUE))
     assert "The queue is empty" in (done.body or "") and done.item_id is None
+
+
+def test_empty_states_of_other_queues(store: Store, desk: Desk) -> None:
+    for queue, words in ((QueueChoice(method="maps"), "No item fits"), (QueueChoice(show="skipped"), "Nothing skipped is left"),
+                         (QueueChoice(show="calibration"), "There is no calibration round")):
+        assert words in (desk.open("ann", queue).body or "")
+
+
+def test_a_skip_tells_nothing_and_comes_back_blind(store: Store, desk: Desk) -> None:
+    judged(store, judge_item(), 0.2137, judge="judge-secret")
+    skipped = give(desk, desk.open("ann", QUEUE), "skip")
+    again = desk.open("ann", QueueChoice(show="skipped", overlap=0))
+    assert again.item_id == 1 and again.value == "skip" and again.expected
+    for view in (skipped, again):
+        assert "judge-secret" not in view.model_dump_json() and "0.21" not in view.model_dump_json()
+    give(desk, again)
+    assert [(e.value, e.blind) for e in store.history(1)] == [("skip", True), ("sufficient", True)]
+
+
+def test_others_are_shown_after_ones_own_answer_only(store: Store, desk: Desk) -> None:
+    judged(store, judge_item(), 0.9)
+    give(desk, desk.open("ben", QUEUE), "insufficient", who="ben", note="bens note", reasons=["other", "missing link"])
+    before = desk.open("ann", QUEUE)
+    assert "ben" not in before.model_dump_json(exclude={"filters"})
+    after = give(desk, before)
+    assert "ben disagreed" in after.message
+    assert "missing link, other · “bens note”" in (after.reveal or "") and "disagrees" in (after.reveal or "")
+
+
+def test_the_queue_gives_an_item_to_one_person_unless_asked_for_more(store: Store, desk: Desk) -> None:
+    judged(store, judge_item(), 0.4)
+    give(desk, desk.open("ann", QueueChoice()))
+    assert desk.open("ben", QueueChoice()).item_id is None and desk.open("ben", QueueChoice(overlap=2)).item_id == 1
+
+
+def test_filters_choose_the_items(store: Store, desk: Desk) -> None:
+    judged(store, judge_item("Of TRIO?"), 0.4)
+    other = store.add_item(judge_item("Of MAPS?"), "import", method="maps", dataset="hotpot", round=2)
+    for queue in (QueueChoice(method="maps"), QueueChoice(dataset="hotpot"), QueueChoice(round=2)):
+        view = desk.open("ann", queue)
+        assert view.item_id == other and "0 of 1" in (view.progress or "")
+    assert desk.open("ann", QueueChoice(judge="zero-shot")).item_id == 1
+
+
+def test_any_of_the_last_answers_can_be_undone(store: Store, desk: Desk) -> None:
+    fill(store, 3)
+    first = desk.open("ann", QUEUE)
+    give(desk, first, "insufficient", note="keep me", reasons=["other"])
+    give(desk, desk.open("ann", QUEUE))
+    oldest = desk.store.last_labels("ann")[-1]
+    undone = desk.act("ann", {"kind": "undo", "label_id": oldest.id})
+    assert (undone.item_id, undone.note, undone.reasons) == (first.item_id, "keep me", ("other",))
+    assert [label.value for label in store.last_labels("ann")] == ["sufficient"]
+    assert "not a label of" in desk.act("ben", {"kind": "undo", "label_id": oldest.id}).message
+
+
+def test_a_calibration_round_tells_the_known_answer_and_the_accuracy(store: Store, desk: Desk) -> None:
+    fill(store, 3)
+    for item_id, label in ((1, "sufficient"), (2, "insufficient")):
+        store.add_calibration_item(item_id, label, "boss", "because it is known")  # type: ignore[arg-type]
+    assert desk.open("ann", QUEUE).item_id == 3, "the ordinary queue leaves them out"
+    view = desk.open("ann", QueueChoice(show="calibration"))
+    assert "calibration: 0 of 2" in (view.progress or "") and "because" not in view.model_dump_json()
+    queue = {"show": "calibration"}
+    after = give(desk, view, "sufficient", queue=queue)
+    last = give(desk, after, "sufficient", queue=queue)
+    assert {"right, as known" in v.message for v in (after, last)} == {True, False}
+    assert "calibration: 2 of 2 · 1 right, accuracy 50%" in (last.progress or "") and "round is done" in (last.body or "")
+    assert "because it is known" in (last.reveal or "")
 
 
 def test_a_skip_counts_as_skipped_not_done(store: Store, desk: Desk) -> None:
     fill(store, 2)
-    view = give(desk, desk.open("ann", "uncertain"), "skip")
+    view = give(desk, desk.open("ann", QUEUE), "skip")
     assert "0 of 2 · you 0 · 1 skipped" in (view.progress or "")
 
 
 def test_a_question_in_the_strip_is_escaped(store: Store, desk: Desk) -> None:
     judged(store, judge_item(EVIL), 0.4)
-    view = give(desk, desk.open("ann", "uncertain"), note=EVIL)
+    view = give(desk, desk.open("ann", QUEUE), note=EVIL)
     assert "<img" not in json.dumps(view.model_dump())
 
 
@@ -205,16 +281,34 @@ def test_a_bar_stays_within_its_track() -> None:
     assert "width:100.0%" in p_bar(1.4, 0.5, "sufficient") and p_bar(None, 0.5, "sufficient") == '<span class="an-p">no probability</span>'
 
 
-def test_reveal_escapes_judge_and_rule(store: Store, desk: Desk) -> None:
+def test_reveal_escapes_judge_rule_and_people(store: Store, desk: Desk) -> None:
     judged(store, judge_item(EVIL), 0.4, judge=EVIL)
     store.add_gold_label(1, "sufficient", EVIL)
-    give(desk, desk.open("ann", "uncertain"))
-    html = reveal(store.current_labels(1)[0], store.verdicts_for(1), store.gold_label(1), stored_item(store, 1).sources, current=False)
-    assert "<img" not in html and "&lt;img" in html
+    give(desk, desk.open("ann", QUEUE))
+    give(desk, desk.open(EVIL, QUEUE), "insufficient", who=EVIL, note=EVIL)
+    store.add_vote_label(1, EVIL, [VoteAnswer(text=EVIL, n=2, right=True)], 1.0)
+    store.adjudicate(1, "sufficient", EVIL, "form-0001", EVIL)
+    store.add_calibration_item(1, "sufficient", EVIL, EVIL)
+    item = stored_item(store, 1)
+    everything = told(store, "ann", item, desk.mine("ann", item))
+    for current in (True, False):
+        html = reveal(everything, current)
+        assert "<img" not in html and "<script" not in html and html.count("&lt;img") >= 7
 
 
 @pytest.mark.parametrize(("query", "expected"), [
-    ({}, ("uncertain", None)), ({"item": "7", "order": "oldest"}, ("oldest", 7)), ({"item": "-1"}, ("uncertain", None)),
-    ({"item": "٣"}, ("uncertain", None)), ({"item": "9" * 40, "order": "<x>"}, ("uncertain", None))])
-def test_the_address_is_read_with_care(query: dict[str, str], expected: tuple[str, int | None]) -> None:
-    assert address(query) == expected
+    ({}, QueueChoice()), ({"order": "oldest", "method": "maps", "round": "2", "overlap": "0", "show": "skipped"},
+                          QueueChoice(order="oldest", method="maps", round=2, overlap=0, show="skipped")),
+    ({"order": "<x>", "round": "٣", "overlap": "999", "show": "x", "judge": "j" * 200}, QueueChoice()), ({"judge": "judge-1"}, QueueChoice(judge="judge-1"))])
+def test_the_address_is_read_with_care(query: dict[str, str], expected: QueueChoice) -> None:
+    assert read_queue(query) == expected
+
+
+def test_an_address_holds_the_queue() -> None:
+    queue = QueueChoice(order="balance", dataset="a&b=c", overlap=2)
+    assert read_queue(dict(parse_qsl(queue.query()))) == queue and QueueChoice().query() == ""
+
+
+@pytest.mark.parametrize(("text", "item"), [("7", 7), ("", None), ("-1", None), ("٣", None), ("9" * 40, None), ("0", None)])
+def test_an_item_in_the_address(text: str, item: int | None) -> None:
+    assert read_item(text) == item

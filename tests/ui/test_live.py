@@ -61,8 +61,8 @@ def begin(store: Store, count: int = 99) -> tuple[str, list[BaseEvent]]:
     return run_id, events[count:]
 
 
-def ask(feed: Feed, run_id: str, known: dict[str, str] | None = None) -> dict[str, Any]:
-    return feed.answer(read_wish({"runs": [run_id], "known": known or {}}))
+def ask(feed: Feed, run_id: str, known: dict[str, str] | None = None, me: str = "") -> dict[str, Any]:
+    return feed.answer(read_wish({"runs": [run_id], "known": known or {}, "me": me}))
 
 
 def known_of(answer: dict[str, Any], before: dict[str, str] | None = None) -> dict[str, str]:
@@ -117,8 +117,15 @@ def test_a_label_given_elsewhere_is_seen_by_a_new_browser(store: Store, feed: Fe
     item = store.item_by_hash(verdict.item.content_hash)
     assert item is not None
     store.add_label(LabelInput(item_id=item.id, annotator="ann", value="unsure", client_uuid="u" * 10, source="trace"))
-    fix = next(b["html"] for b in ask(feed, run_id)["blocks"] if b["key"].endswith(":fix"))
-    assert "ann: Unsure" in fix
+    store.add_label(LabelInput(item_id=item.id, annotator="ben", value="sufficient", client_uuid="v" * 10, source="trace"))
+
+    def fix(me: str) -> str:
+        return next(b["html"] for b in ask(feed, run_id, me=me)["blocks"] if b["key"].endswith(":fix"))
+
+    anns = fix(feed.people.pass_of("ann"))
+    assert "Unsure" in anns and "ben: Sufficient" in anns and anns.count('data-do="undo"') == 1
+    for me in (feed.people.pass_of("eve"), "", "0" * 64 + ":ann", ":ann"):  # blind until one has answered; a forged pass is none
+        assert "Unsure" not in fix(me).replace(">Unsure</button>", "") and "2 other people have labelled this" in fix(me)
 
 
 def test_runs_of_different_questions_are_noted(store: Store, feed: Feed) -> None:

@@ -28,10 +28,13 @@
     for (const { name, value } of want.attributes) if (name !== "open" && have.getAttribute(name) !== value && !(name === "class" && have.dataset.lit)) have.setAttribute(name, value);
   }
 
+  let me = ""; // the reader's pass, from the header
+
   // ---- the board
   function board({ element, props, server, trigger, watch }) {
     const root = $(".board", element);
-    let turn = 0, hashes = {}, ids = "", skew = 0;
+    let turn = 0, hashes = {}, ids = "", skew = 0, reader = me;
+    document.addEventListener("ts-me", () => { if (reader !== me) { reader = me; attach(); } }); // whose labels are shown
     const slots = new Map();
     // The address says which runs to show: asking at once is faster than the page's load event, and cannot undo what a quick user began.
     const asked = new URLSearchParams(location.search), wanted = (asked.get("run") || asked.get("runs") || "").split(",").filter(Boolean);
@@ -116,7 +119,7 @@
       let wait = 500;
       while (mine === turn) {
         let answer;
-        try { answer = await server.poll({ runs: shown(), known: hashes }); } catch (e) { answer = null; }
+        try { answer = await server.poll({ runs: shown(), known: hashes, me: reader }); } catch (e) { answer = null; }
         if (mine !== turn) return;
         if (!answer || (!answer.keys && !answer.error)) {
           say("line", "The connection to the app is lost; trying again. The run goes on without this page.");
@@ -134,6 +137,7 @@
     function busy(on) { document.body.classList.toggle("ts-running", on); element.setAttribute("aria-busy", String(on)); }
     function attach() {
       const value = props.value || {}, runs = shown();
+      if (value.goto) { location.href = value.goto; return; }
       if (runs.join() !== ids) { ids = runs.join(); hashes = {}; slots.clear(); root.replaceChildren(); say("notes", ""); say("line", ""); tabs(); }
       if (value.url !== undefined) address(value.url);
       document.body.classList.toggle("ts-has-run", runs.length > 0);
@@ -217,14 +221,15 @@
   function person({ element, props, watch }) {
     const button = $(".me", element), box = $("dialog.person", element), field = $("input", box), fault = $(".err", box);
     const show = () => {
-      const me = props.value;
-      if (!me?.way) return;
-      button.textContent = me.name || "not logged in";
-      button.title = me.error || (me.way === "local" ? "Your name; change it here" : `Logged in as ${me.role}`);
+      const you = props.value;
+      if (!you?.way) return;
+      button.textContent = you.name || "not logged in";
+      button.title = you.error || (you.way === "local" ? "Your name; change it here" : `Logged in as ${you.role}`);
       button.setAttribute("aria-label", `You: ${button.textContent}`);
-      $(".known", box).textContent = me.error || (me.way === "local" ? "" : `${me.name}, ${me.role}`);
-      $(".rename", box).hidden = me.way !== "local";
-      $(".out", box).hidden = me.way !== "accounts";
+      $(".known", box).textContent = you.error || (you.way === "local" ? "" : `${you.name}, ${you.role}`);
+      $(".rename", box).hidden = you.way !== "local";
+      $(".out", box).hidden = you.way !== "accounts";
+      me = you.pass; document.dispatchEvent(new Event("ts-me"));
     };
     button.addEventListener("click", () => { if (!props.value?.way) return; field.value = props.value.name; fault.hidden = true; box.showModal(); field.select(); });
     $(".rename", box).addEventListener("submit", (e) => {
@@ -319,6 +324,7 @@
     "?": () => $("dialog.sheet")?.showModal(),
     j: () => step(1), k: () => step(-1),
     o: () => { const a = document.activeElement, row = a?.closest?.("tr[data-href]"); if (row) { location.href = row.dataset.href; return; } const d = a?.closest?.("details") || (here() && $("details.calls", here())); if (d) d.open = !d.open; },
+    f: () => { const d = here() && $("details.fix", here()); if (d) { d.open = true; $("[data-do=fork]", d)?.focus(); d.scrollIntoView({ block: "nearest" }); } },
     c: () => { const d = here() && $("details.fix", here()); if (d) { d.open = true; $("button", d)?.focus(); d.scrollIntoView({ block: "nearest" }); } },
   };
   addEventListener("keydown", (e) => {

@@ -1,38 +1,31 @@
-"""The parts of the Annotate page around the item: frame, progress, last answers, empty states, guidelines."""
+"""The parts of the Annotate page around the item: frame, progress, last answers, empty states."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from storage.values import GoldLabel, LabelCounts, MachineVerdict, QueueOrder, StoredLabel
-from ui.render.base import esc
-from ui.render.item import WORDS, clock, comparison, gold_words
+from storage.annotation_values import CalibrationItem, CalibrationScore
+from storage.values import GoldLabel, LabelCounts, MachineVerdict, StoredLabel
+from ui.annotating import REASONS, QueueChoice
+from ui.render.base import esc, plural
+from ui.render.item import DECIDED, WORDS, clock, comparison, gold_words
+from ui.render.session import Session
 
-ORDERS: dict[QueueOrder, str] = {"uncertain": "most uncertain first", "oldest": "oldest first", "disagreement": "disagreements first"}
+TABS = """<nav class="an-tabs" aria-label="Annotate"><a href="./annotate"{}>Label</a><a href="./agreement"{}>Agreement</a></nav>"""
+"""The two pages of Annotate; fill in which one is open with `HERE`."""
+HERE = ' aria-current="page"'
 
-GUIDELINES = """
-<h2>When is it sufficient?</h2>
-<p><b>Sufficient</b>: the passages state every link of the chain from the question to its answer. For “Where was the director
-of Casablanca born?” they must say who directed Casablanca <em>and</em> where that person was born. You could give the answer by
-pointing at sentences.</p>
-<p><b>Insufficient</b>: at least one link is missing, even if you know it yourself, and even if the answer's words
-happen to stand somewhere. A passage about a namesake, another year or another place states nothing.</p>
-<p><b>Can't tell</b>: the question can be read in two ways that give two labels, or passages contradict each other on the
-point that decides. Not for long or tiring items: skip those.</p>
-<p><b>Skip</b>: you don't want to judge this one. It is shown to others, and to you no more unless you open it again.</p>
-<ul><li>Simple steps of reasoning are allowed: comparing two dates, counting a list that is complete, “capital of” both ways.</li>
-<li>For a comparison both sides must be stated.</li>
-<li>Irrelevant passages do no harm. Only what is missing counts.</li>
-<li>The judge's verdict stays hidden until you have answered, so that your label is your own.</li></ul>
-"""
+CHIPS = "".join(
+    f'<button type="button" class="an-chip" data-reason="{words}" aria-pressed="false">{words} <kbd>{key}</kbd></button>'
+    for key, words in REASONS.items())
 
 FRAME = f"""
 <div class="an" data-state="loading">
- <header class="an-top"><div class="an-progress" aria-live="off"></div>
-  <label class="an-order">queue <select aria-label="Order of the queue">
-   {"".join(f'<option value="{key}">{words}</option>' for key, words in ORDERS.items())}</select></label>
-  <button type="button" class="an-link" data-do="guidelines">guidelines <kbd>G</kbd></button></header>
+ <header class="an-top">{TABS.format(HERE, "")}<div class="an-progress" aria-live="off"></div>
+  <details class="an-queue"><summary>queue: <span class="an-queue-words"></span></summary>
+   <form class="an-filters" aria-label="Queue"></form></details>
+  <button type="button" class="an-link" data-do="guidelines" aria-expanded="false">guidelines <kbd>G</kbd></button></header>
  <article class="an-item" aria-live="polite"><div class="an-skeleton"><i></i><i></i><i></i><i></i></div></article>
  <aside class="an-side">
   <section class="an-form" aria-label="Your label">
@@ -42,17 +35,20 @@ FRAME = f"""
     <button type="button" class="an-key an-small" data-value="unsure"><span>Can't tell</span><kbd>3</kbd></button>
     <button type="button" class="an-key an-small" data-value="skip"><span>Skip</span><kbd>0</kbd></button>
    </div><div class="an-message" role="status"></div></div>
+   <div class="an-reasons" role="group" aria-label="Reasons, before you label">
+    {CHIPS}
+   </div>
    <textarea class="an-note" rows="2" aria-label="Note" placeholder="Note (N), stored with your label"></textarea>
    <div class="an-moves"><button type="button" class="an-link" data-do="back">back <kbd>B</kbd></button>
     <button type="button" class="an-link" data-do="undo">undo <kbd>U</kbd></button>
-    <button type="button" class="an-link" data-do="reveal">reveal <kbd>V</kbd></button>
-    <button type="button" class="an-link an-queue" data-do="next">to the queue <kbd>Q</kbd></button></div>
+    <button type="button" class="an-link" data-do="reveal" aria-expanded="false">reveal <kbd>V</kbd></button>
+    <button type="button" class="an-link an-on" data-do="next">to the queue <kbd>Q</kbd></button></div>
   </section>
-  <section class="an-reveal" hidden></section>
+  <section class="an-guide" aria-label="Guidelines" hidden><header><h2>Guidelines</h2>
+   <button type="button" class="an-link" data-do="guidelines">close <kbd>G</kbd></button></header><div class="an-guide-body"></div></section>
+  <section class="an-reveal" aria-label="What others say" hidden></section>
   <section class="an-last" aria-label="Your last answers"></section>
  </aside>
- <dialog class="an-guide" aria-label="Guidelines">{GUIDELINES}
-  <form method="dialog"><button class="an-link">close <kbd>Esc</kbd></button></form></dialog>
 </div>
 """
 """Static: the script fills its parts, so that a note under way and the keys survive every update."""
@@ -65,42 +61,77 @@ class Answer:
     label: StoredLabel
     verdicts: Sequence[MachineVerdict]
     gold: GoldLabel | None
+    others: Sequence[StoredLabel] = ()
+    known: CalibrationItem | None = None
 
 
-def progress(counts: LabelCounts, median_s: float | None) -> str:
-    """How far labelling has come: everybody's share as a bar, one's own figures in words."""
+def progress(counts: LabelCounts, queue: QueueChoice, score: CalibrationScore | None) -> str:
+    """How far labelling has come: everybody's share of this queue as a bar, one's own figures in words."""
+    if queue.show == "calibration":
+        return _calibration(counts, score)
     labelled = sum(n for value, n in counts.human.items() if value != "skip")
-    share = 100 * labelled / counts.items if counts.items else 0
     skipped = f" · {counts.skipped} skipped" if counts.skipped else ""
-    pace = f" · {median_s:.1f} s median" if median_s is not None else ""
-    return (f'<span class="an-track" role="progressbar" aria-label="Items labelled" aria-valuemin="0" '
-            f'aria-valuemax="{counts.items}" aria-valuenow="{labelled}"><i style="width:{share:.1f}%"></i></span>'
-            f'<span class="an-figures">{labelled} of {counts.items} · you {counts.done}{skipped}{pace}</span>')
+    left = f"{counts.pending} skipped left" if queue.show == "skipped" else f"{labelled} of {counts.items}"
+    return f'{_track("Items labelled", labelled, counts.items)}<span class="an-figures">{left} · you {counts.done}{skipped}</span>'
 
 
-def last_answers(answers: Sequence[Answer], current: int | None) -> str:
-    """The strip of one's last answers; each can be opened again."""
+def _calibration(counts: LabelCounts, score: CalibrationScore | None) -> str:
+    answered, right = (score.answered, score.right) if score else (0, 0)
+    accuracy = f" · {right} right, accuracy {score.accuracy:.0%}" if score and score.accuracy is not None else ""
+    return (f'{_track("Known answers worked through", answered, counts.items)}'
+            f'<span class="an-figures">calibration: {answered} of {counts.items}{accuracy}</span>')
+
+
+def _track(what: str, n: int, of: int) -> str:
+    return (f'<span class="an-track" role="progressbar" aria-label="{what}" aria-valuemin="0" aria-valuemax="{of}" '
+            f'aria-valuenow="{n}"><i style="width:{100 * n / of if of else 0:.1f}%"></i></span>')
+
+
+def last_answers(answers: Sequence[Answer], current: int | None, session: Session) -> str:
+    """The strip of one's last answers; each can be opened again and undone."""
     if not answers:
         return '<h2>Your last answers</h2><p class="an-none">None yet. They can be opened again and undone from here.</p>'
     rows = "".join(_answer_row(a, a.label.item_id == current) for a in answers)
-    return f'<h2>Your last answers <span>· U undoes the newest</span></h2><ul>{rows}</ul>'
+    return f'<h2>Your last answers <span>· U undoes the newest</span></h2><ul>{rows}</ul><p class="an-session">{esc(session.words())}</p>'
 
 
 def _answer_row(answer: Answer, current: bool) -> str:
     label = answer.label
-    return (f'<li{" class=an-current" if current else ""}><button type="button" data-open="{label.item_id}" '
+    return (f'<li{" class=an-current" if current else ""}><button type="button" class="an-again" data-open="{label.item_id}" '
             f'title="Open again: {esc(label.question)}">{esc(label.question)}</button>'
-            f'<span>{outcome(answer)}</span></li>')
+            f'<span>{outcome(answer)}</span><button type="button" class="an-undo" data-undo="{label.id}" '
+            f'aria-label="Undo: {esc(WORDS[label.value])}, {esc(label.question)}">undo</button></li>')
 
 
 def outcome(answer: Answer) -> str:
-    """'21:04:11 ✓ Insufficient · judge disagreed (p 0.64) · gold agrees'."""
+    """'21:04:11 ✓ Insufficient · judge disagreed (p 0.64) · gold agrees · ben disagreed'. A skip tells nothing: it stays blind."""
     label = answer.label
-    compared = comparison(label.value, answer.verdicts)
-    off = " class=an-off" if compared.startswith("judge disagreed") else ""
-    gold = gold_words(label.value, answer.gold)
-    gold = f" · {esc(gold)}" if gold else ""
-    return f"{clock(label.created)} ✓ {esc(WORDS[label.value])} · <em{off}>{esc(compared)}</em>{gold}"
+    said = [] if label.value == "skip" else [
+        _known_words(label.value, answer.known), comparison(label.value, answer.verdicts), gold_words(label.value, answer.gold),
+        *others_words(label.value, answer.others)]
+    told = "".join(f" · <em{' class=an-off' if _is_off(words) else ''}>{esc(words)}</em>" for words in said if words)
+    return f"{clock(label.created)} ✓ {esc(WORDS[label.value])}{told}"
+
+
+def _is_off(words: str) -> bool:
+    return "disagreed" in words or words.startswith("wrong")
+
+
+def _known_words(value: str, known: CalibrationItem | None) -> str:
+    if known is None:
+        return ""
+    return "right, as known" if value == known.label else f"wrong: known answer {WORDS[known.label]}"
+
+
+def others_words(value: str, others: Sequence[StoredLabel]) -> list[str]:
+    """Other people's labels against one's own; a crowd as two counts."""
+    decided = [other for other in others if other.value in DECIDED]
+    if value not in DECIDED or not decided:
+        return [f"{other.annotator}: {WORDS[other.value]}" for other in others[:2]]
+    if len(decided) <= 2:
+        return [f"{other.annotator} {'agrees' if other.value == value else 'disagreed'}" for other in decided]
+    same = sum(other.value == value for other in decided)
+    return [f"{same} of {len(decided)} others agree"]
 
 
 def no_items() -> str:
@@ -111,12 +142,26 @@ def no_items() -> str:
             '<button type="button" class="an-go" data-do="make">Make items from the demo questions</button></div>')
 
 
-def all_done(counts: LabelCounts) -> str:
-    """Nothing left for this annotator."""
-    others = counts.pending
-    held = (f"<p>{others} more are open in front of other annotators; each comes back to the queue five minutes after it was "
-            "opened.</p>" if others else "")
-    return (f'<div class="an-empty"><h2>The queue is empty</h2><p>You have labelled {counts.done} and skipped {counts.skipped} of '
-            f'{counts.items} items.</p>{held}<p>More items come from runs in <a href="./">Explore</a>. What is labelled '
-            'trains a better judge on the <a href="judge">Judge</a> page.</p>'
-            '<button type="button" class="an-go" data-do="next">Look again</button></div>')
+def all_done(counts: LabelCounts, queue: QueueChoice) -> str:
+    """Nothing left for this annotator in this queue."""
+    again = '<button type="button" class="an-go" data-do="next">Look again</button>'
+    if queue.show == "skipped":
+        return _empty("Nothing skipped is left", "<p>You have answered all that you had skipped.</p>", again)
+    if queue.show == "calibration":
+        words = ("<p>You have answered every item with a known answer. Your accuracy stands above; all annotators\' stands under "
+                 '<a href="./agreement">Agreement</a>.</p>' if counts.items else
+                 "<p>No item has a known answer yet. An admin gives one on an item\'s page (“history of this item”).</p>")
+        return _empty("The calibration round is done" if counts.items else "There is no calibration round", words, again)
+    if not counts.items:
+        return _empty("No item fits these filters", "<p>Change them under “queue” above.</p>", again)
+    held = (f"<p>{counts.pending} more are open in front of other annotators; each comes back to the queue five minutes after it was "
+            "opened.</p>" if counts.pending else "")
+    labelled = f"You have labelled {counts.done} and skipped {counts.skipped} of {plural(counts.items, 'item')}."
+    skipped = "<p>What you skipped can be shown again: queue, “items I skipped”.</p>" if counts.skipped else ""
+    more = ('<p>More items come from runs in <a href="./">Explore</a>. What is labelled trains a better judge on the '
+            '<a href="judge">Judge</a> page.</p>')
+    return _empty("The queue is empty", f"<p>{labelled}</p>{held}{skipped}{more}", again)
+
+
+def _empty(title: str, body: str, button: str) -> str:
+    return f'<div class="an-empty"><h2>{title}</h2>{body}{button}</div>'

@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from urllib.parse import quote
 
-from storage.values import GoldLabel, ItemSource, LabelItem, MachineVerdict, StoredLabel
+from storage.values import GoldLabel, LabelItem, MachineVerdict
 from trio_core.values import PoolEntry
 from ui.render.base import esc
 
 WORDS = {"sufficient": "Sufficient", "insufficient": "Insufficient", "unsure": "Can't tell", "skip": "Skipped",
-         "unparsed": "Unparsed", "conflict": "Conflict", "withdrawn": "Withdrawn"}
+         "unparsed": "Unparsed", "conflict": "Conflict", "withdrawn": "Withdrawn", "mixed": "Mixed"}
 SHAPES = {"sufficient": "●", "insufficient": "○"}
 """Verdicts are told apart by word and shape, never by colour alone."""
 DECIDED = ("sufficient", "insufficient")
@@ -87,23 +86,6 @@ def gold_words(value: str, gold: GoldLabel | None) -> str:
     return f"gold: {WORDS[gold.label]}"
 
 
-def reveal(label: StoredLabel, verdicts: Sequence[MachineVerdict], gold: GoldLabel | None, sources: Sequence[ItemSource],
-           current: bool) -> str:
-    """What judges and gold evidence say about an item that one has answered. `current` = it is the item on the left."""
-    which = "This item" if current else "Your last answer"
-    rows = "".join(_verdict_row(v) for v in latest_by_judge(verdicts)) or '<p class="an-none">No judge has seen this item yet.</p>'
-    evidence = f'<div class="an-row"><b>Gold evidence</b>{tag(gold.label)}</div><p class="an-rule">{esc(gold.rule)}</p>' if gold else ""
-    seen = ", ".join(_source(s) for s in sources)
-    about = "" if current else f'<p class="an-about">{esc(label.question)}</p>'
-    return (f'<h2>{which}</h2>{about}<div class="an-row"><b>You</b>{tag(label.value)}</div>{rows}{evidence}'
-            f'<p class="an-rule">Seen in {seen or "no run"}.</p>')
-
-
-def _verdict_row(verdict: MachineVerdict) -> str:
-    return (f'<div class="an-row"><b>{esc(verdict.judge)}</b>{tag(verdict.label)}'
-            f"{p_bar(verdict.p_sufficient, verdict.threshold, verdict.label)}</div>")
-
-
 def p_bar(p: float | None, threshold: float, label: str) -> str:
     """P(sufficient) as a bar with the threshold marked, and the figure."""
     if p is None:
@@ -116,9 +98,3 @@ def p_bar(p: float | None, threshold: float, label: str) -> str:
 
 def _percent(share: float) -> str:
     return f"{100 * min(1.0, max(0.0, share)):.1f}"
-
-
-def _source(source: ItemSource) -> str:
-    if source.run_id is None:
-        return esc(source.source)
-    return (f'<a href="./?run={quote(source.run_id)}">{esc(source.method or "run")}, round {source.round}</a>')

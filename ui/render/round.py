@@ -9,7 +9,7 @@ from ui.render.calls import calls_html
 from ui.render.chunks import chunks_html
 from ui.render.queries import queries_html
 from ui.render.state import state_html
-from ui.render.verdict import verdict_html
+from ui.render.verdict import WORDS, verdict_html
 
 
 def round_html(trace: Trace, round_: Round, run_id: str) -> str:
@@ -23,7 +23,17 @@ def round_html(trace: Trace, round_: Round, run_id: str) -> str:
         branches_html(round_), state_html(round_, offset), slot, calls_html(round_.calls),
     )
     broken = '<p class="sec hid">This round was not finished.</p>' if trace.end and not round_.complete else ""
-    return f'<h2 class="sr">Round {round_.number}</h2>{"".join(sections)}{broken}'
+    return f'<h2 class="sr">Round {round_.number}</h2>{"".join(sections)}{_corrected(round_)}{broken}'
+
+
+def _corrected(round_: Round) -> str:
+    """A fork's round: whose verdict stands in place of the judge's."""
+    fix = round_.corrected
+    if fix is None:
+        return ""
+    note = f" · “{fix.note}”" if fix.note else ""
+    said = f"{fix.by or 'somebody'}: {WORDS[fix.label]}{note}"
+    return f'<p class="sec facts forked">⑂ In place of the judge, {esc(said)}. The rounds above are copies; what follows is new.</p>'
 
 
 def query_offset(trace: Trace, round_: Round) -> int:

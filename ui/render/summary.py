@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import NamedTuple
+from urllib.parse import quote
 
 from trio_core.events import RunFailed, RunFinished, Totals
 from trio_core.runs import RunInfo, RunStatus
@@ -34,9 +35,19 @@ def summary_html(trace: Trace, standing: Standing) -> str:
     slot = "" if ended else f'<div class="slot" data-slot="{esc(live_slot(standing.info.id, 0))}"></div>'
     return (
         f'<div class="sumhead"><h2>{esc(standing.title)}</h2><span class="state {esc(status)}">{esc(status)}</span></div>'
-        f"{_headline(trace, standing)}{slot}{_facts(trace, standing)}{_gold(trace)}{_scores(trace)}{_fault(trace, standing)}"
+        f"{_forked(trace)}{_headline(trace, standing)}{slot}{_facts(trace, standing)}{_gold(trace)}{_scores(trace)}{_fault(trace, standing)}"
         f"{_continue(standing)}{calls_html(trace.answer_calls, 'answer-calls', 'answer call')}"
     )
+
+
+def _forked(trace: Trace) -> str:
+    """Where a forked run comes from."""
+    fork = trace.started.forked_from if trace.started else None
+    if fork is None:
+        return ""
+    what = "answers from there" if fork.verdict == "sufficient" else "goes on from there"
+    return (f'<p class="facts forked">⑂ forked after round {fork.round} of <a href="./?run={quote(fork.run_id)}">another run</a>: '
+            f"{esc(fork.by or 'somebody')} says {fork.verdict}, so it {what}</p>")
 
 
 def _headline(trace: Trace, standing: Standing) -> str:
