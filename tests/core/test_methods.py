@@ -9,6 +9,8 @@ import pytest
 
 from tests.core.helpers import ListRetriever, method_of, of, run_method
 from trio_core.__main__ import main
+from trio_core.cli.show import line_of
+from trio_core.engines.rule_script import rule
 from trio_core.errors import SettingsError
 from trio_core.events import Answered, BaseEvent, LLMCalled, RunFinished, StateSaved
 from trio_core.methods import METHODS
@@ -118,6 +120,13 @@ def test_the_embedded_profile_is_small() -> None:
     for name, kind in METHODS.items():
         calls, searches = kind(check_settings(kind.settings_type, settings.get(name, {}), name), None).max_calls()
         assert calls <= 14 and searches <= 12, name
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_the_scripted_profile_brings_every_method_to_an_answer(name: str) -> None:
+    events = await run_method(method_of(name, rule, None, ListRetriever()))
+    assert of(events, Answered)[-1].answer and all(c.parse != "failed" for c in of(events, LLMCalled))
+    assert all(line_of(e) is not None for e in events if e.type != "text_delta")
 
 
 def test_every_method_is_listed_and_can_be_chosen(capsys: pytest.CaptureFixture[str]) -> None:

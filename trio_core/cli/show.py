@@ -39,12 +39,17 @@ def line_of(event: BaseEvent) -> str:
         case LLMCalled():
             cached = f", {event.usage.cached_tokens} cached" if event.usage.cached_tokens is not None else ""
             read = "" if event.parse == "ok" else f"  [{event.parse}: {event.parse_note}]"
-            return f"  · {event.role}: {event.usage.prompt_tokens} prompt tokens{cached}, {event.usage.completion_tokens} written, {event.seconds:.1f} s{read}"
+            of = f" [{event.branch}]" if event.branch else ""
+            return f"  · {event.role}{of}: {event.usage.prompt_tokens} prompt tokens{cached}, {event.usage.completion_tokens} written, {event.seconds:.1f} s{read}"
         case Verdict():
             p = "n/a" if event.p_sufficient is None else f"{event.p_sufficient:.2f}"
             return f"  = {event.label}  P(sufficient) {p}, threshold {event.threshold:.2f}, {event.judged_by}{'' if event.deciding else ', shadow'}"
         case Corrected():
             return f"  ! corrected to {event.label}{' by ' + event.by if event.by else ''}{': ' + event.note if event.note else ''}"
+        case Knowledge(branch=str(name)):
+            facts = [f"score {event.score:.2f}"] if event.score is not None else []
+            more = f"  ({', '.join([*facts, *(['chosen'] if event.chosen else [])])})" if facts or event.chosen else ""
+            return f"  [{name}] {event.summary or 'nothing written'}{more}"
         case Knowledge():
             return "\n".join([*(f"  + {n}" for n in event.notes), f"  summary: {event.summary}"])
         case Answered():

@@ -13,19 +13,39 @@ _STOPWORDS = frozenset(re.findall(r"\w+", """
 """))
 
 _ASPECTS = ("background", "people", "places")
+_REASONED = "{title} bears on the question. So the answer is: {title}."
+_SAID = {
+    "generate": _REASONED, "generate_short": "{title}", "thought": _REASONED.partition(".")[0] + ".", "candidates": "(a) {title}, (b) unknown",
+    "support": "The passages speak of {title}. DONE", "valid": "True", "rank": "1", "extract": "Final Information: {title} bears on the question.",
+    "proponent": "The passages on {title} are enough.", "opponent": "A link is missing.\nQuery Expansion: {query}", "moderator": "Opponent",
+    "answer_proponent": "{title}", "answer_opponent": "unknown", "define": "Type: look up\nTask: {query}", "solve": "Answer: {title}\nSuccess: yes",
+    "respond": "{title}",
+}
+"""Replies of fixed form, with the first passage's title and a query put in."""
 
 
 def rule(call: ChatCall) -> Reply:
-    """A plausible reply for the roles of TRIO and MAPS; a short text for any other role."""
+    """A plausible reply for the roles of all methods; a short text for any other role."""
     text = "\n".join(message.content for message in call.messages)
-    maker = {"query": _query, "judge": _judge, "answer": _answer, "plan": _plan, "directions": _directions,
-             "sub_queries": _subqueries, "refine": _refine}.get(call.role)
-    return maker(text) if maker else Reply(text=f"Scripted reply of role {call.role}.")
+    maker = {"query": _query, "judge": _judge, "answer": _answer, "plan": _plan, "directions": _directions, "sub_queries": _subqueries,
+             "refine": _refine, "rewrite": _query, "decompose": _query, "disambiguate": _query, "reason": _step, "step": _step}.get(call.role)
+    if maker:
+        return maker(text)
+    said = _SAID.get(call.role, f"Scripted reply of role {call.role}.")
+    return Reply(text=said.format(title=_first_title(text) or "unknown", query=_query(text).text), mean_logprob=-0.5)
 
 
 def _query(text: str) -> Reply:
     # The pool's size goes into the query, so that a later round does not repeat an earlier one.
     return Reply(text=" ".join([*_keywords(_question(text))[:5], f"detail {_pool_size(text)}"]))
+
+
+def _step(text: str) -> Reply:
+    """A search first; an answer once there is a result."""
+    if not re.search(r"<result>\w|<information>\s*Query", text):
+        return Reply(text=f"A fact is missing. <search>{_query(text).text}</search>")
+    found = re.search(r"<result>(.+?) bears", text)
+    return Reply(text=f"That is enough. <answer>{found.group(1) if found else _first_title(text) or 'unknown'}</answer>")
 
 
 def _judge(text: str) -> Reply:
