@@ -1,10 +1,16 @@
 """The learning loop on the command line.
 
     python -m training items                              label items with gold labels from the demo questions
+    python -m training votes [--job KEY=VALUE …]          label items by the answer agent's votes (samples=16 max_items=50 …)
     python -m training snapshot --held-out 0.4            freeze the labels into a training set
     python -m training train --snapshot 1 [--job KEY=VALUE …] [--plan]
+    python -m training threshold --snapshot 1 [--judge judge-1]
+    python -m training head --snapshot 1 [--judge judge-1] [--head KEY=VALUE …]
     python -m training evaluate [NAME]                    figures of a judge version, or of all
-    python -m training promote judge-1 [--by NAME] [--reason TEXT]
+    python -m training gate NAME [--questions 40]         against the live judge; whole runs too with --questions
+    python -m training promote NAME [--by NAME] [--reason TEXT]
+    python -m training rollback
+    python -m training jobs [--abort ID | --resume ID]
 
 All take the settings flags (--profile, --settings, --set). An app on the same data folder sees everything at once; only a judge
 promoted here becomes live there at its next start.
@@ -14,20 +20,15 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
-from typing import Any
-
-import yaml
 
 from storage.store import open_store
-from storage.values import JobState, SnapshotRequest
+from storage.values import SnapshotRequest
+from training import cli_jobs
+from training.cli_jobs import follow, pairs
 from training.service import TrainingService
-from training.values import JobView, TrainingPlan
+from training.values import TrainingPlan
 from trio_core.cli.common import add_settings_flags, settings_from_args
-from trio_core.errors import SettingsError, TrioscopeError
-
-WAIT_S = 2.0
-GOING_ON: frozenset[JobState] = frozenset({"queued", "running", "stopping"})
+from trio_core.errors import TrioscopeError
 
 
 def items(service: TrainingService, args: argparse.Namespace) -> None:
@@ -45,33 +46,19 @@ def snapshot(service: TrainingService, args: argparse.Namespace) -> None:
 
 
 def train(service: TrainingService, args: argparse.Namespace) -> None:
-    """Plans, starts and follows a job. Ctrl-C stops it after a checkpoint."""
-    overrides = dict(_pair(text) for text in args.job)
+    """Plans, starts and follows a training. Ctrl-C stops it after a checkpoint."""
+    overrides = pairs(args.job)
     _print_plan(service.plan(args.snapshot, overrides))
-    if args.plan:
-        return
-    job = service.start(args.snapshot, overrides)
-    shown = ""
-    while (view := service.job_view(job.id)).job.state in GOING_ON:
-        try:
-            line = _line(view)
-            if line != shown:
-                print(line, flush=True)
-            shown = line
-            time.sleep(WAIT_S)
-        except KeyboardInterrupt:
-            service.abort(job.id)
-    print(_line(view))
-    if view.job.state != "done":
-        raise SystemExit(f"job {job.id} {view.job.state}: {view.job.error}\n{view.log_tail[-2000:]}")
-    print(f"{view.judge}: a candidate; make it live with: python -m training promote {view.judge}")
+    if not args.plan:
+        view = follow(service, service.start(args.snapshot, overrides))
+        print(f"{view.judge}: a candidate; compare it with the live judge: python -m training gate {view.judge}")
 
 
 def evaluate(service: TrainingService, args: argparse.Namespace) -> None:
     """Prints the held-out figures of judge versions."""
     versions = service.store.judge_versions()
     for version in versions if args.name is None else [service.store.judge_version(args.name)]:
-        print(f"{version.name} ({version.state}, threshold {version.threshold:.3f})")
+        print(f"{version.name} ({version.kind}, {version.state}, threshold {version.threshold:.3f})")
         for when in ("before", "after"):
             if figures := version.scores.get(when):
                 print(f"  {when}: " + ", ".join(f"{key} {value:.3f}" for key, value in figures.items() if isinstance(value, float)))
@@ -92,39 +79,41 @@ def _print_plan(plan: TrainingPlan) -> None:
     print(plan.command)
 
 
-def _line(view: JobView) -> str:
-    progress = view.job.progress
-    left = f", {progress.seconds_left:.0f} s left" if progress.seconds_left is not None else ""
-    loss = f", loss {progress.figures['loss']:.3f}" if "loss" in progress.figures else ""
-    return f"job {view.job.id} {view.job.state}: {progress.stage}, step {progress.step} of {progress.steps}{loss}{left}"
-
-
-def _pair(text: str) -> tuple[str, Any]:
-    key, equals, value = text.partition("=")
-    if not equals:
-        raise SettingsError(f"--job {text!r} has no '='; write --job epochs=2")
-    return key, yaml.safe_load(value)
+COMMANDS = (items, cli_jobs.votes, snapshot, train, cli_jobs.threshold, cli_jobs.head, evaluate, cli_jobs.gate, promote,
+            cli_jobs.rollback, cli_jobs.jobs)
 
 
 def parser() -> argparse.ArgumentParser:
     """All commands."""
     root = argparse.ArgumentParser(prog="python -m training", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     commands = root.add_subparsers(required=True, metavar="COMMAND")
-    made = {run.__name__: commands.add_parser(run.__name__, help=(run.__doc__ or "").split("\n")[0])
-            for run in (items, snapshot, train, evaluate, promote)}
-    for run in (items, snapshot, train, evaluate, promote):
+    made: dict[str, argparse.ArgumentParser] = {}
+    for run in COMMANDS:
+        made[run.__name__] = commands.add_parser(run.__name__, help=(run.__doc__ or "").split("\n")[0])
         made[run.__name__].set_defaults(run=run)
         add_settings_flags(made[run.__name__])
     made["snapshot"].add_argument("--held-out", type=float, default=0.4, help="share of the questions to hold out (default 0.4)")
     made["snapshot"].add_argument("--seed", type=int, default=13)
     made["snapshot"].add_argument("--balance", action="store_true", help="as many training rows of each label")
-    made["train"].add_argument("--snapshot", type=int, required=True, metavar="ID")
-    made["train"].add_argument("--job", action="append", default=[], metavar="KEY=VALUE", help="e.g. --job epochs=2; may be repeated")
+    for name in ("train", "threshold", "head"):
+        made[name].add_argument("--snapshot", type=int, required=True, metavar="ID")
+    for name in ("threshold", "head"):
+        made[name].add_argument("--judge", default="zero-shot", help="the judge that it sits on (default zero-shot)")
+    for name in ("votes", "train", "threshold", "head", "gate"):
+        made[name].add_argument("--job", action="append", default=[], metavar="KEY=VALUE", help="e.g. --job epochs=2; may be repeated")
+    made["head"].add_argument("--head", action="append", default=[], metavar="KEY=VALUE", help="e.g. --head samples=0; may be repeated")
     made["train"].add_argument("--plan", action="store_true", help="only say what would be done")
+    made["gate"].add_argument("--snapshot", type=int, metavar="ID", help="its held-out labels (default: the candidate's own)")
+    made["gate"].add_argument("--questions", type=int, help="also run so many questions whole with both judges")
+    made["gate"].add_argument("--dataset", default="demo", help="their source: demo, or a FlashRAG jsonl file")
     made["evaluate"].add_argument("name", nargs="?")
-    made["promote"].add_argument("name")
-    made["promote"].add_argument("--by", default="", help="your name (default: the settings' annotator)")
-    made["promote"].add_argument("--reason", default="")
+    for name in ("promote", "gate"):
+        made[name].add_argument("name")
+    for name in ("promote", "rollback"):
+        made[name].add_argument("--by", default="", help="your name (default: the settings' annotator)")
+        made[name].add_argument("--reason", default="")
+    made["jobs"].add_argument("--abort", type=int, metavar="ID")
+    made["jobs"].add_argument("--resume", type=int, metavar="ID")
     return root
 
 

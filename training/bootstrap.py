@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from training.gate_values import LESS_IS_BETTER, Difference, GateRule
 
@@ -32,9 +31,16 @@ def figures(y: Truth, p: Floats, threshold: float) -> dict[str, float | None]:
         "f1_sufficient": 2 * tp / (2 * tp + fp + fn) if tp + fp + fn else 0.0,
         "f1_insufficient": 2 * tn / (2 * tn + fp + fn) if tn + fp + fn else 0.0,
         "kappa": ((tp + tn) / n - chance) / (1 - chance) if n and chance < 1 else None,
-        "auroc": float((rankdata(p)[y].sum() - yes * (yes + 1) / 2) / (yes * no)) if both else None,
+        "auroc": _auroc(y, p) if both else None,
         "ece": _ece(y, p),
     }
+
+
+def _auroc(y: Truth, p: Floats) -> float:
+    """Share of (sufficient, insufficient) pairs in the right order; ties count half."""
+    negatives = np.sort(p[~y])
+    below, upto = np.searchsorted(negatives, p[y], "left"), np.searchsorted(negatives, p[y], "right")
+    return float((below + upto).sum() / (2 * len(negatives) * len(below)))
 
 
 def _ece(y: Truth, p: Floats) -> float | None:

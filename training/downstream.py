@@ -88,7 +88,8 @@ def compare(task: DownstreamTask, live: str, candidate: str, asked: Sequence[Ask
 
     return Downstream(
         method=task.method, questions=len(both), live=side(live), candidate=side(candidate), failed=len(asked) - len(both),
-        differences=resampled(measure, both, rule), runs={q: {judge: str(rows[judge, q]["run"]) for judge in (live, candidate)} for q in both})
+        differences=resampled(measure, both, rule),
+        runs={q: {judge: str(rows[judge, q]["run"]) for judge in (live, candidate)} for q in both})
 
 
 def _append(path: Path, row: Row) -> None:

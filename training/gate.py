@@ -10,7 +10,7 @@ import numpy as np
 
 from storage.values import BinaryLabel
 from training.bootstrap import BINS, Floats, Truth, differences, figures
-from training.gate_values import METRICS, Bin, Check, Difference, Downstream, Flip, GateReport, GateRule, GateSide
+from training.gate_values import METRICS, Bin, Check, Difference, Downstream, Flip, GateReport, GateRule, GateSide, Metric
 from training.metrics import verdicts
 from trio_core.errors import TrainingError
 
@@ -54,7 +54,8 @@ def reliability(y: Truth, p: Floats, bins: int = BINS) -> tuple[Bin, ...]:
     """Equal bins over P(sufficient); empty ones are left out."""
     at = np.minimum((p * bins).astype(int), bins - 1)
     return tuple(
-        Bin(low=i / bins, high=(i + 1) / bins, n=int((at == i).sum()), mean_p=float(p[at == i].mean()), share_sufficient=float(y[at == i].mean()))
+        Bin(low=i / bins, high=(i + 1) / bins, n=int((at == i).sum()), mean_p=float(p[at == i].mean()),
+            share_sufficient=float(y[at == i].mean()))
         for i in range(bins) if (at == i).any())
 
 
@@ -81,7 +82,7 @@ def _counts(rows: Sequence[GateRow]) -> dict[str, dict[str, int]]:
 
 def _checks(counts: Mapping[str, int], found: Mapping[str, Difference], downstream: Downstream | None, rule: GateRule) -> list[Check]:
     checks = [_enough(counts, rule), _not_lower(found["balanced_accuracy"], rule)]
-    checks += [_not_worse(name, found[name]) for name in ("auroc", "ece")]
+    checks += [_not_worse("auroc", found["auroc"]), _not_worse("ece", found["ece"])]
     checks.append(_better(found, rule))
     if downstream is not None:
         em = downstream.differences["em"]
@@ -104,14 +105,15 @@ def _not_lower(found: Difference, rule: GateRule) -> Check:
                  f"({_interval(found)}; allowed is a drop of {rule.max_drop:g})")
 
 
-def _not_worse(name: str, found: Difference) -> Check:
+def _not_worse(name: Metric, found: Difference) -> Check:
     worse = found.value is None or found.low is None or found.high is None or (found.low > 0 if name == "ece" else found.high < 0)
-    return Check(name=name, passed=not worse, words=f"{METRICS[name]} {'is' if worse else 'is not'} worse beyond noise ({_interval(found)})")  # type: ignore[index]
+    said = f"{METRICS[name]} {'is' if worse else 'is not'} worse beyond noise ({_interval(found)})"
+    return Check(name=name, passed=not worse, words=said)
 
 
 def _better(found: Mapping[str, Difference], rule: GateRule) -> Check:
-    names = ("balanced_accuracy", "auroc", "ece")
-    shares = {METRICS[name]: found[name].better or 0.0 for name in names}  # type: ignore[index]
+    names: tuple[Metric, ...] = ("balanced_accuracy", "auroc", "ece")
+    shares = {METRICS[name]: found[name].better or 0.0 for name in names}
     best = max(shares, key=lambda name: shares[name])
     passed = shares[best] >= rule.sure
     return Check(name="better", passed=passed, words=f"{best} is better in {shares[best]:.0%} of the resamples; "

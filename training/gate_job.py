@@ -32,13 +32,14 @@ def gate_rows(task: GateTask, store: Store) -> list[SnapshotRow]:
     enough = len(human) >= rule.min_rows and min(counts["sufficient"], counts["insufficient"]) >= rule.min_per_class
     chosen = human if task.labels == "human" or (task.labels == "auto" and enough) else held
     if not chosen:
-        raise TrainingError(f"snapshot {task.snapshot_id} has no held-out item with a label of {'people' if task.labels == 'human' else 'people or gold evidence'}; "
-                            "make a snapshot that holds some questions out")
+        whose = "people" if task.labels == "human" else "people or gold evidence"
+        raise TrainingError(f"snapshot {task.snapshot_id} has no held-out item with a label of {whose}; make a "
+                            "snapshot that holds some questions out")
     return stratified_sample(chosen, task.max_rows, task.seed)
 
 
 async def judge_both(task: GateTask, versions: Sequence[JudgeVersion], rows: Sequence[SnapshotRow], data_dir: Path, scorer: Scorer,
-                     log: ProgressLog, stop: StopRequest) -> Scores:
+                     log: ProgressLog) -> Scores:
     """judge -> item id -> what it says, the live judge first."""
     items: Mapping[int, JudgeItem] = {row.item_id: row.item for row in rows}
     found: Scores = {}
@@ -48,7 +49,7 @@ async def judge_both(task: GateTask, versions: Sequence[JudgeVersion], rows: Seq
         def on_item(done: int, of: int, left: float, name: str = version.name, before: int = number * len(items)) -> None:
             log.work(f"{name} judges held-out items", before + done, len(versions) * of, left)
 
-        found[version.name] = await score_items(scorer, items, stop, on_item)
+        found[version.name] = await score_items(scorer, items, on_item)
     return found
 
 

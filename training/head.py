@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from storage.values import BinaryLabel
@@ -21,6 +23,11 @@ DEFAULT_FEATURES = ("logit", "agreement", "answer_logprob", "answer_in_pool", "m
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """Values of C that cross-validation chooses from."""
 LEAST_ROWS = 20
+
+Floats = NDArray[np.float64]
+Truth = NDArray[np.bool_]
+Fold = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Indexes of the rows to fit on, and of those to test."""
 
 
 class HeadSettings(Value):
@@ -68,8 +75,6 @@ class FittedHead(NamedTuple):
 
 def fit_head(rows: Sequence[SignalRow], settings: HeadSettings, judge: str) -> FittedHead:
     """Fits on `rows`. Raises TrainingError where they are too few, of one class, or without the judge's logit."""
-    import numpy as np
-
     counts = {label: sum(row.label == label for row in rows) for label in ("sufficient", "insufficient")}
     if len(rows) < LEAST_ROWS or min(counts.values()) < 2:
         raise TrainingError(f"a head needs at least {LEAST_ROWS} labelled items with both labels; there are {counts['sufficient']} "
@@ -87,17 +92,16 @@ def fit_head(rows: Sequence[SignalRow], settings: HeadSettings, judge: str) -> F
     means, scales, weights, intercept = _fit(x, y, c, settings)
     head = JudgeHead(
         features=names, means=tuple(means.tolist()), scales=tuple(scales.tolist()), coefficients=tuple(weights.tolist()),
-        intercept=float(intercept), judge=judge, samples=settings.samples if SAMPLED & set(names) else 0,
+        intercept=intercept, judge=judge, samples=settings.samples if SAMPLED & set(names) else 0,
         temperature=settings.temperature, rows=len(rows))
     p = tuple(predictions[c].tolist())
     return FittedHead(head, tune_threshold([row.label for row in rows], p), p, c, tuple(notes))
 
 
-def _usable(x, names):  # type: ignore[no-untyped-def]
+def _usable(x: Floats, names: Sequence[str]) -> tuple[list[int], list[str]]:
     """Columns that are known somewhere and vary, and why the others are left out."""
-    import numpy as np
-
-    used, notes = [], []
+    used: list[int] = []
+    notes: list[str] = []
     for i, name in enumerate(names):
         known = x[:, i][~np.isnan(x[:, i])]
         if not len(known):
@@ -109,9 +113,8 @@ def _usable(x, names):  # type: ignore[no-untyped-def]
     return used, notes
 
 
-def _fit(x, y, c, settings):  # type: ignore[no-untyped-def]
+def _fit(x: Floats, y: Truth, c: float, settings: HeadSettings) -> tuple[Floats, Floats, Floats, float]:
     """Means, scales, coefficients, intercept. What a row does not know counts as the mean."""
-    import numpy as np
     from sklearn.linear_model import LogisticRegression
 
     # A fold may know a column nowhere, or see one value only.
@@ -123,12 +126,11 @@ def _fit(x, y, c, settings):  # type: ignore[no-untyped-def]
     z = np.where(known, (x - means) / scales, 0.0)
     weight = None if settings.class_weight == "none" else "balanced"
     model = LogisticRegression(C=c, class_weight=weight, max_iter=2000, random_state=settings.seed).fit(z, y)
-    return means, scales, model.coef_[0], model.intercept_[0]
+    return means, scales, model.coef_[0], float(model.intercept_[0])
 
 
-def _cross_validated(x, y, folds, c, settings):  # type: ignore[no-untyped-def]
-    import numpy as np
-
+def _cross_validated(x: Floats, y: Truth, folds: Sequence[Fold], c: float, settings: HeadSettings) -> Floats:
+    """P of each row by the fold's fit that did not see it."""
     p = np.empty(len(y))
     for train, test in folds:
         means, scales, weights, intercept = _fit(x[train], y[train], c, settings)
@@ -137,9 +139,8 @@ def _cross_validated(x, y, folds, c, settings):  # type: ignore[no-untyped-def]
     return p
 
 
-def _folds(y, questions, settings):  # type: ignore[no-untyped-def]
+def _folds(y: Truth, questions: Sequence[str], settings: HeadSettings) -> list[Fold]:
     """Folds by question with both classes in each training part; where there are none, the rows test themselves."""
-    import numpy as np
     from sklearn.model_selection import StratifiedGroupKFold
 
     groups = np.unique(questions, return_inverse=True)[1]
@@ -151,8 +152,6 @@ def _folds(y, questions, settings):  # type: ignore[no-untyped-def]
     return found if all(len(set(y[train])) == 2 for train, _ in found) else everything
 
 
-def _log_loss(y, p) -> float:  # type: ignore[no-untyped-def]
-    import numpy as np
-
+def _log_loss(y: Truth, p: Floats) -> float:
     p = np.clip(p, 1e-6, 1 - 1e-6)
     return float(-np.mean(np.where(y, np.log(p), np.log(1 - p))))

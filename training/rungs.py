@@ -17,7 +17,6 @@ from training.head import SignalRow, fit_head
 from training.progress import ProgressLog
 from training.rows import balanced_sample, read_rows, stratified_sample
 from training.scoring import Judged, Scorer, score_items
-from training.stop import StopRequest
 from training.values import Evaluation
 from training.work_values import HeadTask, ThresholdTask, WorkResult
 from trio_core.errors import TrainingError
@@ -25,8 +24,8 @@ from trio_core.judge_head import SAMPLED, JudgeHead
 from trio_core.settings import Settings
 
 
-async def fit_rung(task: ThresholdTask, settings: Settings, store: Store, scorer: Scorer, job_id: int, log: ProgressLog,
-                   stop: StopRequest) -> WorkResult:
+async def fit_rung(task: ThresholdTask, settings: Settings, store: Store, scorer: Scorer, job_id: int,
+                   log: ProgressLog) -> WorkResult:
     """Judges the snapshot's items with the parent judge, fits, measures on the held-out side. Raises TrainingError."""
     parent = store.judge_version(task.judge)
     base = base_of(store, parent)
@@ -36,7 +35,7 @@ async def fit_rung(task: ThresholdTask, settings: Settings, store: Store, scorer
     samples = head.samples if head is not None and SAMPLED & set(head.features) else 0
     log.stage("before", f"{base.name} judges {len(train) + len(held)} items")
     judged = await score_items(
-        scorer, {row.item_id: row.item for row in (*train, *held)}, stop, lambda done, of, left: log.work("judging items", done, of, left),
+        scorer, {row.item_id: row.item for row in (*train, *held)}, lambda done, of, left: log.work("judging items", done, of, left),
         samples, head.temperature if head is not None else 1.0)
     train, held = _with_p(train, judged, notes), _with_p(held, judged, notes)
     if not train:
@@ -78,8 +77,8 @@ def _rows(task: ThresholdTask, store: Store, data_dir: Path, base: JudgeVersion)
     fresh = [row for row in all_train if row.item_id not in seen]
     notes = [f"{len(all_train) - len(fresh)} items that {base.name} was trained on are left out"] if len(fresh) < len(all_train) else []
     if len({row.label for row in fresh}) < 2:
-        raise TrainingError(f"{len(fresh)} of the snapshot's {len(all_train)} training items are new to {base.name}, and not of both labels; "
-                            "train it with calibration_share (for example 0.25), or make a snapshot with newer labels")
+        raise TrainingError(f"{len(fresh)} of the snapshot's {len(all_train)} training items are new to {base.name}, and not of both "
+                            "labels; train it with calibration_share (for example 0.25), or make a snapshot with newer labels")
     # Votes hold for one answer model; judges are measured on what people or gold evidence say.
     held = [row for row in store.snapshot_rows(task.snapshot_id, "held_out") if row.source in ("human", "gold")]
     return balanced_sample(fresh, task.max_rows, task.seed), stratified_sample(held, task.held_out_rows, task.seed), notes
@@ -92,11 +91,14 @@ def _with_p(rows: Sequence[SnapshotRow], judged: Mapping[int, Judged], notes: li
     return found
 
 
-def _fit(task: ThresholdTask, rows: Sequence[SnapshotRow], judged: Mapping[int, Judged], judge: str) -> tuple[JudgeHead | None, float, dict[str, Any]]:
+def _fit(
+    task: ThresholdTask, rows: Sequence[SnapshotRow], judged: Mapping[int, Judged], judge: str
+) -> tuple[JudgeHead | None, float, dict[str, Any]]:
     """Head (for a head), threshold, and what to note beside the figures."""
     if not isinstance(task, HeadTask):
         return None, metrics.tune_threshold([row.label for row in rows], [_p(judged[row.item_id]) for row in rows]), {}
-    fitted = fit_head([SignalRow(row.item_id, row.question_hash, row.label, judged[row.item_id].signals) for row in rows], task.head, judge)
+    known = [SignalRow(row.item_id, row.question_hash, row.label, judged[row.item_id].signals) for row in rows]
+    fitted = fit_head(known, task.head, judge)
     return fitted.head, fitted.threshold, {"c": fitted.c, "notes": list(fitted.notes), "head_settings": task.head.model_dump(mode="json")}
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from training.stop import StopRequest
 from trio_core.answering import answer_agent
 from trio_core.engines.base import Engine, JudgeAdapter
 from trio_core.engines.build import build_engine
-from trio_core.evidence import AnswerAgent, EvidenceReport, SampleSettings, head_sampling, sample_answers, summarise
+from trio_core.evidence import AnswerAgent, AnswerSample, EvidenceReport, SampleSettings, head_sampling, sample_answers, summarise
 from trio_core.judge_signals import signals
 from trio_core.settings import Settings
 from trio_core.values import ChatCall, JudgeItem
@@ -62,10 +62,11 @@ class ScoreCache:
 
 
 class Scorer:
-    """Asks one engine of this process; `use` makes a judge its live one."""
+    """Asks one engine of this process; `use` makes a judge its live one. Raises Stopped between two calls once `stop` is wanted."""
 
-    def __init__(self, engine: Engine, agent: AnswerAgent, cache: ScoreCache) -> None:
+    def __init__(self, engine: Engine, agent: AnswerAgent, cache: ScoreCache, stop: StopRequest) -> None:
         self._engine = engine
+        self._stop = stop
         self._agent = agent
         self._cache = cache
 
@@ -76,6 +77,7 @@ class Scorer:
 
     async def p_raw(self, item: JudgeItem) -> float | None:
         """The served model's own P(sufficient)."""
+        self._stop.check()
         live = self._engine.judge
         call = ChatCall(role="judge", messages=item.messages, max_tokens=8)
         key = ScoreCache.key("p", self._engine.describe("")[0], live.gguf or live.peft_dir, call.messages)
@@ -93,7 +95,11 @@ class Scorer:
         known = self._cache.get(key)
         if known is not None:
             return EvidenceReport.model_validate(known)
-        samples = [sample async for sample in sample_answers(self._agent, prompt.messages, wanted, gold)]
+        samples: list[AnswerSample] = []
+        async with aclosing(sample_answers(self._agent, prompt.messages, wanted, gold)) as found:  # type: ignore[type-var]
+            async for sample in found:
+                self._stop.check()
+                samples.append(sample)
         report = summarise(samples, wanted.samples)
         self._cache.put(key, report.model_dump(mode="json"))
         return report
@@ -109,26 +115,26 @@ class Scorer:
         return Judged(raw if head is None or raw is None else head.p(found), raw, found)
 
 
-async def score_items(scorer: Scorer, items: Mapping[int, JudgeItem], stop: StopRequest, on_item: OnItem, samples: int = 0,
+async def score_items(scorer: Scorer, items: Mapping[int, JudgeItem], on_item: OnItem, samples: int = 0,
                       temperature: float = 1.0) -> dict[int, Judged]:
-    """item id -> what the served judge says. Raises Stopped between two items."""
+    """item id -> what the served judge says."""
     found: dict[int, Judged] = {}
     began = time.monotonic()
     for number, (item_id, item) in enumerate(items.items(), 1):
-        stop.check()
         found[item_id] = await scorer.judged(item, samples, temperature)
         on_item(number, len(items), (time.monotonic() - began) / number * (len(items) - number))
     return found
 
 
 @asynccontextmanager
-async def scoring(settings: Settings) -> AsyncIterator[Scorer]:
+async def scoring(settings: Settings, stop: StopRequest) -> AsyncIterator[Scorer]:
     """An engine of this process with the answer agent. A vLLM server of the app is attached to, never started again."""
     engine = build_engine(attached(settings))
     try:
         await engine.start()
         capabilities = await engine.probe()
-        yield Scorer(engine, answer_agent(settings, engine, capabilities), ScoreCache(settings.data_dir / "training" / "scores.jsonl"))
+        cache = ScoreCache(settings.data_dir / "training" / "scores.jsonl")
+        yield Scorer(engine, answer_agent(settings, engine, capabilities), cache, stop)
     finally:
         await engine.close()
 

@@ -13,14 +13,13 @@ from storage.values import LabelItem
 from training.progress import ProgressLog
 from training.question_set import normal, read_questions
 from training.scoring import Scorer
-from training.stop import StopRequest
 from training.work_values import VotesTask
 from trio_core.demo import find
 from trio_core.errors import TrainingError
 from trio_core.evidence import EvidenceReport, SampleSettings
 
 
-async def label_by_votes(task: VotesTask, store: Store, scorer: Scorer, log: ProgressLog, stop: StopRequest) -> dict[str, Any]:
+async def label_by_votes(task: VotesTask, store: Store, scorer: Scorer, log: ProgressLog) -> dict[str, Any]:
     """Stores a vote label for every item, one by one; the counts. Items done before are not asked again."""
     given = _answers_of(task)
     ids = list(task.item_ids) or store.item_ids()
@@ -33,7 +32,6 @@ async def label_by_votes(task: VotesTask, store: Store, scorer: Scorer, log: Pro
                             "give answers_file (FlashRAG jsonl), or run questions of a data set with gold answers")
     began, model = time.monotonic(), ""
     for number, (item, gold) in enumerate(todo, 1):
-        stop.check()
         report = await scorer.answers(item.item, wanted, gold)
         model = report.model
         stored = store.add_vote_label(item.id, report.model, vote_answers(report), task.temperature)

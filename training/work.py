@@ -18,7 +18,7 @@ import sys
 from pathlib import Path
 
 from storage.store import Store, open_store
-from training.gate_job import gate_report, gate_rows, judge_both
+from training.gate_job import Scores, gate_report, gate_rows, judge_both
 from training.progress import ProgressLog
 from training.rungs import fit_rung
 from training.scoring import scoring
@@ -52,19 +52,19 @@ def main(config: WorkConfig, folder: Path) -> WorkResult:
 async def _ask(config: WorkConfig, store: Store, log: ProgressLog, stop: StopRequest) -> WorkResult:
     task = config.task
     assert not isinstance(task, GateTask)
-    async with scoring(config.settings) as scorer:
+    async with scoring(config.settings, stop) as scorer:
         if isinstance(task, VotesTask):
-            return WorkResult(state="done", report=await label_by_votes(task, store, scorer, log, stop))
-        return await fit_rung(task, config.settings, store, scorer, config.job_id, log, stop)
+            return WorkResult(state="done", report=await label_by_votes(task, store, scorer, log))
+        return await fit_rung(task, config.settings, store, scorer, config.job_id, log)
 
 
 def _gate(config: WorkConfig, task: GateTask, store: Store, folder: Path, log: ProgressLog, stop: StopRequest) -> WorkResult:
     versions = [store.judge_version(name) for name in (task.live, task.candidate)]
     rows = gate_rows(task, store)
 
-    async def judged():  # type: ignore[no-untyped-def]
-        async with scoring(config.settings) as scorer:
-            return await judge_both(task, versions, rows, config.settings.data_dir, scorer, log, stop)
+    async def judged() -> Scores:
+        async with scoring(config.settings, stop) as scorer:
+            return await judge_both(task, versions, rows, config.settings.data_dir, scorer, log)
 
     report = gate_report(task, versions, rows, asyncio.run(judged()), store, config.settings, folder, config.job_id, log, stop)
     return WorkResult(state="done", report=report.model_dump(mode="json"))

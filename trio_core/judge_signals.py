@@ -17,10 +17,13 @@ CLIP = 1e-4
 """P is kept this far from 0 and 1, so that a very sure judge does not outweigh all else."""
 CHARS_PER_TOKEN = 4
 _COMPARES = re.compile(
-    r"\b(both|same|either|which of|who is|more|less|\w+er than|earlier|later|first|older|younger|longer|shorter|larger|bigger|smaller|"
+    r"\b(both|same|either|which of|more|less|\w+er than|earlier|later|first|older|younger|longer|shorter|larger|bigger|smaller|"
     r"taller|higher|born first|died first|came out first|between|or)\b", re.IGNORECASE)
 _PAIR = re.compile(r"\b(or|and)\b", re.IGNORECASE)
-_STOP = frozenset(["a", "an", "the", "of", "in", "on", "at", "by", "for", "to", "from", "with", "and", "or", "is", "are", "was", "were", "be", "been", "do", "does", "did", "has", "have", "had", "which", "who", "whom", "whose", "what", "when", "where", "why", "how", "that", "this", "it", "its", "as", "than", "their", "his", "her"])
+_STOP = frozenset(re.findall(r"\w+", """
+    a an the of in on at by for to from with and or is are was were be been do does did has have had which who whom whose what when
+    where why how that this it its as than their his her
+"""))
 
 
 def signals(item: JudgeItem, p: float | None, answers: EvidenceReport | None = None) -> dict[str, float]:

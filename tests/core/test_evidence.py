@@ -38,7 +38,9 @@ async def test_answers_are_counted_by_their_normal_form() -> None:
     assert (found.vote, found.mixed) == (None, True)
 
 
-@pytest.mark.parametrize(("n", "right", "label"), [(16, 16, "sufficient"), (16, 0, "insufficient"), (16, 15, None), (1, 1, "sufficient"), (0, 0, None)])
+@pytest.mark.parametrize(("n", "right", "label"), [
+    (16, 16, "sufficient"), (16, 0, "insufficient"), (16, 15, None), (1, 1, "sufficient"), (0, 0, None),
+])
 def test_the_unanimity_rule(n: int, right: int, label: str | None) -> None:
     assert vote_label(n, right) == label
 

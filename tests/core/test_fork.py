@@ -42,7 +42,9 @@ async def stored(method: str = "trio", script: Any = None, settings: dict[str, A
     return [e for e in await run_method(method_of(method, script or TWO_ROUNDS, settings)) if e.type != "text_delta"]
 
 
-async def forked(original: list[Any], point: ForkPoint, script: Any, method: str = "trio", settings: dict[str, Any] | None = None) -> list[Any]:
+async def forked(
+    original: list[Any], point: ForkPoint, script: Any, method: str = "trio", settings: dict[str, Any] | None = None
+) -> list[Any]:
     made = method_of(method, script, settings)
     first = forked_events(made, RunStarted(question=original[0].question, method=method), original, point)
     return first + [e for e in await run_method(made, earlier=first) if e.type != "text_delta"]
@@ -98,7 +100,8 @@ async def test_maps_goes_on_after_enough_and_may_not_say_so_again() -> None:
     events = await forked(original, at(3, "insufficient"), script, "maps")
     plans = [c for c in of(events, LLMCalled) if c.role == "plan"]
     assert "ENOUGH" in plans[2].messages[-1].content and "ENOUGH" not in plans[3].messages[-1].content
-    assert trace_of(events).end.reason == "enough" and [s.state["insist"] for s in of(events, StateSaved)] == [False, False, True, False, False]
+    assert trace_of(events).end.reason == "enough"
+    assert [s.state["insist"] for s in of(events, StateSaved)] == [False, False, True, False, False]
 
 
 async def test_maps_stops_where_it_is_told_to() -> None:
@@ -111,7 +114,8 @@ async def test_the_hub_stores_the_whole_beginning_and_a_stopped_fork_goes_on() -
     scripts = iter([TWO_ROUNDS, {"query": [{"text": "x", "delay_s": 30}]}, {"query": ["Delft city"], "judge": [YES], "answer": ["Delft"]}])
 
     async def prepare(request: RunRequest) -> Prepared:
-        return Prepared(method_of(request.method, next(scripts)), RunStarted(question=request.question, method=request.method, gold=request.gold))
+        started = RunStarted(question=request.question, method=request.method, gold=request.gold)
+        return Prepared(method_of(request.method, next(scripts)), started)
 
     hub = RunHub(prepare, store, RunSettings())
     first = await hub.start(RunRequest(question="Where was the director of Alpha born?", method="trio", gold=Gold(answers=("Delft",))))

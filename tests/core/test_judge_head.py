@@ -38,7 +38,8 @@ def test_a_head_that_does_not_fit_is_refused(change: dict[str, Any]) -> None:
 
 
 def test_signals_of_a_pool() -> None:
-    more = PoolEntry(query="Bea", hits=tuple(Hit(passage=Passage(id=i, text=f"text of {i}"), score=s, rank=1) for i, s in (("p1", 0.6), ("p9", 0.2))))
+    hits = tuple(Hit(passage=Passage(id=i, text=f"text of {i}"), score=s, rank=1) for i, s in (("p1", 0.6), ("p9", 0.2)))
+    more = PoolEntry(query="Bea", hits=hits)
     item = ITEM.model_copy(update={"pool": (*ITEM.pool, more)})
     answers = EvidenceReport(asked=2, n=2, agreement=0.5, mean_logprob=-0.7, answers=(AnswerCount(answer="the Delft.", key="delft", n=1),))
     found = signals(item, 0.75, answers)

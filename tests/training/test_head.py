@@ -47,7 +47,8 @@ def test_it_learns_what_the_logit_does_not_know() -> None:
 
 def test_a_question_is_never_on_both_sides() -> None:
     """Labels that only the question gives away cannot be learned across questions."""
-    rows = [SignalRow(i, f"q{i // 4}", "sufficient" if (i // 4) % 2 else "insufficient", {"logit": float(i // 4 * 37 % 17)}) for i in range(80)]
+    rows = [SignalRow(i, f"q{i // 4}", "sufficient" if (i // 4) % 2 else "insufficient", {"logit": float(i // 4 * 37 % 17)})
+            for i in range(80)]
     fitted = fit_head(rows, HeadSettings(features=("logit",), samples=0), "zero-shot")
     by_question = {}
     for row, p in zip(rows, fitted.cross_validated, strict=True):

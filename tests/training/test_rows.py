@@ -73,7 +73,8 @@ def test_a_row_trains_on_the_label_text_alone(label: str, text: str) -> None:
 
 
 def test_whole_questions_are_kept_out_for_the_threshold() -> None:
-    found = [row(10 * q + part, "sufficient" if part else "insufficient").model_copy(update={"question": f"q{q}"}) for q in range(8) for part in (0, 1)]
+    found = [row(10 * q + part, "sufficient" if part else "insufficient").model_copy(update={"question": f"q{q}"})
+             for q in range(8) for part in (0, 1)]
     kept = kept_out(found, 0.25, 13)
     assert len(kept) == 4 and len({r.question for r in kept}) == 2 and kept_out(found, 0.0, 13) == []
 
