@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import signal
@@ -15,8 +16,9 @@ import pytest
 
 from storage import open_store
 from trio_core.__main__ import main
+from trio_core.cli.evaluate import _terms
 from trio_core.datasets import open_dataset
-from trio_core.settings import PROJECT_ROOT
+from trio_core.settings import PROJECT_ROOT, load_settings
 
 FILES = {"evaluation.json", "rows.jsonl", "summary.md", "summary.json", "table.csv", "table.tex"}
 
@@ -69,6 +71,12 @@ def test_what_differs_is_refused_and_reports_can_be_joined(tmp_path: Path, capsy
 def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
     assert main(flags(tmp_path, *more)) == 2
     assert said in capsys.readouterr().err
+
+
+def test_the_folder_keeps_no_password() -> None:
+    args = argparse.Namespace(dataset="demo", split="", sample=False, limit=None, seed=0)
+    terms = _terms(args, load_settings("scripted", flags=["store_url=postgresql://me:s3:cret@host/db"]), "zero-shot")
+    assert terms.store == "postgresql://me:…@host/db"
 
 
 def start(tmp_path: Path) -> subprocess.Popen[str]:

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from tests.evaluation.helpers import row
-from trio_core.evaluation.report import about, tables, write_report
+from trio_core.evaluation.report import about, write_report
+from trio_core.evaluation.report_tables import tables
 from trio_core.evaluation.summary import by_question, summarize
 from trio_core.evaluation.tables import Table, comma_separated, latex, markdown, table
 
@@ -39,6 +40,12 @@ def test_pairs_name_the_questions_that_differ() -> None:
     [pair] = summarize(ROWS, draws=50).pairs
     assert (pair.first, pair.second, pair.won, pair.lost) == ("a", "b", ("one/q1",), ("two/q3",))
     assert (pair.test.n, pair.test.wins, pair.test.losses, pair.test.ties) == (3, 1, 1, 1) and pair.test.mean == pytest.approx(-1 / 6)
+
+
+def test_the_matrix_reads_both_ways() -> None:
+    third = [row("c", f"q{n}", "one", float(n == 2)) for n in (1, 2)]
+    [matrix] = [t for t in tables(summarize([*ROWS, *third], draws=10)) if t.title.startswith("Wins")]
+    assert matrix.rows == (("a", "", "1 : 1", "1 : 0"), ("b", "1 : 1", "", "0 : 0"), ("c", "0 : 1", "0 : 0", ""))
 
 
 def test_rows_without_gold_have_no_part_in_a_metric() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import shlex
 import signal
 import sys
@@ -28,12 +29,14 @@ from trio_core.workbench import Workbench
 
 EVERY_S = 1.0
 STOP_S = 60.0
+_PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*@")
 
 
 def add_parser(commands: Any) -> None:
     """Adds the command."""
     parser = commands.add_parser("evaluate", help="run methods over a data set; the same command goes on after a stop")
-    parser.add_argument("--method", action="append", required=True, metavar="NAMES", help="trio,maps or trio:max_extensions=1 (a setting); may be repeated")
+    parser.add_argument("--method", action="append", required=True, metavar="NAMES",
+                        help="trio,maps or, with a setting, trio:max_extensions=1; may be repeated")
     parser.add_argument("--dataset", required=True, help="demo, a file or folder in its original format, or a name in <data_dir>/datasets")
     parser.add_argument("--split", default="", help="which file of a folder: dev, train, …")
     parser.add_argument("--aliases", type=Path, help="2WikiMultihopQA's id_aliases.json, where it does not lie beside the data")
@@ -44,9 +47,10 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--repeats", type=int, default=1, help="runs of each question; repeat r samples with --seed + r")
     parser.add_argument("--seed", type=int, default=0, help="of sampling, choices' order and bootstrap (default 0)")
     parser.add_argument("--out", type=Path, required=True, metavar="DIR", help="rows.jsonl, summary.md, summary.json, table.csv, table.tex")
-    parser.add_argument("--with", type=Path, action="append", default=[], dest="others", metavar="DIR", help="take the rows of another evaluation into the report")
+    parser.add_argument("--with", type=Path, action="append", default=[], dest="others", metavar="DIR",
+                        help="take the rows of another evaluation into the report; may be repeated")
     parser.add_argument("--metric", default="em", choices=METRICS, metavar="NAME", help="metric of pairs and breakdowns (default em)")
-    parser.add_argument("--judge", choices=("live", "zero-shot"), default="live", help="the store's live judge (default), or the bare model")
+    parser.add_argument("--judge", choices=("live", "zero-shot"), default="live", help="the store's live judge, or the bare model")
     parser.add_argument("--retry-failed", action="store_true", help="run failed questions again")
     parser.add_argument("--no-evidence", action="store_true", help="do not look for gold passages in the corpus (no recall, no support)")
     add_settings_flags(parser)
@@ -106,8 +110,9 @@ def _questions(args: argparse.Namespace, settings: Settings) -> tuple[list[Quest
 
 
 def _terms(args: argparse.Namespace, settings: Settings, judge: str) -> Terms:
-    return Terms(id="", dataset=args.dataset, split=args.split, sample=args.limit if args.sample else None, seed=args.seed, profile=settings.profile,
-                 corpus=settings.retriever.corpus, retriever=settings.retriever.kind, store=settings.database_url, judge=judge)
+    return Terms(id="", dataset=args.dataset, split=args.split, sample=args.limit if args.sample else None, seed=args.seed,
+                 profile=settings.profile, corpus=settings.retriever.corpus, retriever=settings.retriever.kind,
+                 store=_PASSWORD.sub(r"\1…@", settings.database_url), judge=judge)
 
 
 def _evidence(args: argparse.Namespace, settings: Settings, questions: list[Question]) -> tuple[EvidenceMap | None, str]:
@@ -142,7 +147,8 @@ def _work(bench: Workbench, store: EvaluationStore, plan: Plan, args: argparse.N
 def _rows(args: argparse.Namespace, plan: Plan) -> list[Row]:
     """Rows of the plan's jobs in its order, then those of other evaluations."""
     found = latest(read_rows(args.out / ROWS))
-    return [found[job.key] for job in plan.jobs() if job.key in found] + [row for folder in args.others for row in latest(read_rows(folder / ROWS)).values()]
+    others = [row for folder in args.others for row in latest(read_rows(folder / ROWS)).values()]
+    return [found[job.key] for job in plan.jobs() if job.key in found] + others
 
 
 class _Printer:

@@ -18,6 +18,7 @@ def open_run_store(settings: Settings) -> Any:
     try:
         opener = getattr(importlib.import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise SettingsError(f"setting 'store_opener': {settings.store_opener!r} names no function ({error}); the app's is 'storage:open_store'") from error
+        name = settings.store_opener
+        raise SettingsError(f"setting 'store_opener': {name!r} names no function ({error}); the app's is 'storage:open_store'") from error
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     return opener(settings.database_url)

@@ -44,4 +44,4 @@ def choice_accuracy(answer: str, choices: Sequence[str], answers: Sequence[str])
     """1.0 where the answer names a choice that is right."""
     found = chosen(answer, choices)
     right = {normalize(a) for a in answers}
-    return float(found is not None and (choices[found] in answers or bool(normalize(choices[found])) and normalize(choices[found]) in right))
+    return float(found is not None and (choices[found] in answers or (normalize(choices[found]) or None) in right))

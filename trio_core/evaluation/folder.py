@@ -44,5 +44,6 @@ def agree(folder: Path, terms: Terms) -> Terms:
         raise InputError(f"{path} is no evaluation's file: {error}; give another --out") from error
     for name, value in terms.model_dump(exclude={"id"} if not terms.id else None).items():
         if getattr(known, name) != value:
-            raise InputError(f"{folder} holds an evaluation with {name} {getattr(known, name)!r}, not {value!r}; give another --out, or the same {name}")
+            held = f"{folder} holds an evaluation with {name} {getattr(known, name)!r}, not {value!r}"
+            raise InputError(f"{held}; give another --out, or the same {name}")
     return known

@@ -91,6 +91,14 @@ def value_of(row: Row, name: str) -> float | None:
     return row.scores.get(name)
 
 
+def _metric(name: str) -> Callable[[Row], float | None]:
+    return lambda row: value_of(row, name)
+
+
+def _field(name: str) -> Callable[[Row], float | None]:
+    return lambda row: float(getattr(row, name))
+
+
 def by_question(rows: Iterable[Row], value: Callable[[Row], float | None]) -> dict[tuple[str, str], float]:
     """(data set, question) -> mean over the repeats that have a value."""
     found: defaultdict[tuple[str, str], list[float]] = defaultdict(list)
@@ -110,11 +118,11 @@ def strata(values: Mapping[tuple[str, str], float]) -> Strata:
 
 def _entrant(label: str, rows: list[Row], metric: str, draws: int, seed: int) -> EntrantSummary:
     ended = [r for r in rows if r.finished]
-    per_metric = {name: s for name in METRICS if (s := strata(by_question(rows, lambda r, n=name: value_of(r, n))))}  # type: ignore[misc]
+    per_metric = {name: s for name in METRICS if (s := strata(by_question(rows, _metric(name))))}
     datasets = list(dict.fromkeys(r.dataset for r in rows))
 
     def group(chosen: Sequence[Row]) -> Estimate:
-        return micro(strata(by_question(chosen, lambda r: value_of(r, metric))), draws, seed)
+        return micro(strata(by_question(chosen, _metric(metric))), draws, seed)
 
     return EntrantSummary(
         label=label, questions=len({(r.dataset, r.question_id) for r in rows}), runs=len(rows), failed=len(rows) - len(ended),
@@ -122,7 +130,7 @@ def _entrant(label: str, rows: list[Row], metric: str, draws: int, seed: int) ->
         micro={name: micro(s, draws, seed) for name, s in per_metric.items()},
         macro={name: macro(s, draws, seed) for name, s in per_metric.items()},
         by_dataset={d: {name: micro({d: s[d]}, draws, seed) for name, s in per_metric.items() if d in s} for d in datasets},
-        costs={name: micro(strata(by_question(ended, lambda r, n=name: float(getattr(r, n)))), draws, seed) for name in COSTS},  # type: ignore[misc]
+        costs={name: micro(strata(by_question(ended, _field(name))), draws, seed) for name in COSTS},
         rounds=dict(sorted(Counter(r.rounds for r in ended).items())),
         reasons=dict(Counter(r.reason if r.finished else r.status for r in rows).most_common()),
         by_type={t: group([r for r in rows if r.type == t]) for t in sorted({r.type for r in rows if r.type})},
@@ -141,7 +149,7 @@ def _recall(rows: list[Row], draws: int, seed: int) -> tuple[Estimate, ...]:
 
 
 def _pair(first: str, second: str, a: list[Row], b: list[Row], metric: str, draws: int, seed: int) -> Pair:
-    ours, theirs = (by_question(rows, lambda r: value_of(r, metric)) for rows in (a, b))
+    ours, theirs = (by_question(rows, _metric(metric)) for rows in (a, b))
     shared = [key for key in ours if key in theirs]
     return Pair(
         first=first, second=second, test=paired([ours[k] for k in shared], [theirs[k] for k in shared], draws, seed),

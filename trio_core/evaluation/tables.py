@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from trio_core.values import Value
 
-_LATEX = {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%", "~": r"\textasciitilde{}",
-          "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
+_LATEX = {"\\": r"\textbackslash{}", "{": r"\{", "}": r"\}", "$": r"\$", "&": r"\&", "#": r"\#", "_": r"\_", "%": r"\%",
+          "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}"}
 _MARKDOWN = re.compile(r"[\\`*|~]|(?<!\w)_|_(?!\w)|(?<=\])\(")
 _NUMBER = re.compile(r"[+-]?\d+(\.\d+)?( %)?")
 
@@ -48,8 +48,9 @@ def latex(t: Table) -> str:
     columns = "l" + "r" * (len(t.header) - 1)
     body = [" & ".join(_tex(c) for c in row) + r" \\" for row in t.rows]
     note = [rf"\par\footnotesize {_tex(t.note)}"] if t.note else []
-    return "\n".join([r"\begin{table}", r"\centering", rf"\caption{{{_tex(t.title)}}}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule",
-                      " & ".join(_tex(c) for c in t.header) + r" \\", r"\midrule", *body, r"\bottomrule", r"\end{tabular}", *note, r"\end{table}", ""])
+    head = [r"\begin{table}", r"\centering", rf"\caption{{{_tex(t.title)}}}", rf"\begin{{tabular}}{{{columns}}}", r"\toprule"]
+    head += [" & ".join(_tex(c) for c in t.header) + r" \\", r"\midrule"]
+    return "\n".join([*head, *body, r"\bottomrule", r"\end{tabular}", *note, r"\end{table}", ""])
 
 
 def _md(text: str) -> str:
