@@ -130,6 +130,18 @@ class ChatCall(Value):
     """True = this call's temperature holds, whatever the settings say for the role (sampling)."""
     logprobs: bool = False
     """Ask for the tokens' log-probabilities, where the server shows them."""
+    raw: bool = False
+    """The messages are one raw text that the model continues, without any chat template (`/v1/completions`)."""
+    alternatives: int = Field(default=0, ge=0, le=100)
+    """Of a raw call: so many likeliest tokens at each place."""
+
+
+class TokenReading(Value):
+    """One written token and the likeliest tokens in its place, with their log-probabilities."""
+
+    text: str
+    logprob: float
+    top: dict[str, float] = Field(default_factory=dict)
 
 
 class Completion(Value):
@@ -145,6 +157,8 @@ class Completion(Value):
     adapter: str | None = None
     mean_logprob: float | None = None
     """Mean log-probability of the written tokens under the unconstrained model; null where it was not asked for or not shown."""
+    tokens: tuple[TokenReading, ...] = ()
+    """Of a raw call that asked for `alternatives`."""
 
 
 class VerdictReading(Value):
@@ -169,6 +183,8 @@ class Capabilities(Value):
     cached_tokens: bool = False
     verdict: Literal["grammar", "choice", "free", "none"] = "none"
     logprobs: bool = False
+    raw: bool = False
+    """Continues a raw text without a chat template."""
     system_role: bool = True
     adapters: tuple[str, ...] = ()
     prompt_tokens_per_s: float | None = None

@@ -78,7 +78,7 @@ class StubServer:
         try:
             method, path, body = await self._request(reader)
             self.paths.append(f"{method} {path}")
-            if path == "/v1/chat/completions":
+            if path == "/v1/chat/completions" or (path == "/v1/completions" and body.get("stream")):
                 await self._chat(body, reader, writer)
             else:
                 self._send(writer, *self._route(path, body))

@@ -27,7 +27,7 @@ from trio_core.engines.verdict import (
     read_forced,
     read_verdict,
 )
-from trio_core.engines.wire import request_body
+from trio_core.engines.wire import raw_body, request_body
 from trio_core.errors import EngineBroken, EngineError, EngineTimeout, EngineUnreachable, PromptTooLong
 from trio_core.settings import EngineSettings, RoleSettings
 from trio_core.values import Capabilities, ChatCall, Completion, VerdictReading
@@ -83,8 +83,8 @@ class OpenAIEngine:
 
     async def stream(self, call: ChatCall) -> AsyncGenerator[str | Completion, None]:
         """Yields text, then the Completion. Raises EngineError subclasses; retries only while nothing was written."""
-        call, reply = self._by_role(call), ReplyReader()
-        shown = call.logprobs and self.capabilities is not None and self.capabilities.logprobs
+        call, reply = self._by_role(call), ReplyReader(plain=call.raw)
+        shown = call.logprobs and not call.raw and self.capabilities is not None and self.capabilities.logprobs
         async with aclosing(self.run(call, LOGPROBS if shown else {}, reply)) as texts:
             async for text in texts:
                 yield text
@@ -223,6 +223,9 @@ class OpenAIEngine:
         own = self._extra(call.role)
         merged = {**extra, "extra_body": {**own, **extra.get("extra_body", {})}}
         try:
+            if call.raw:
+                merged["extra_body"] = {**merged["extra_body"], "skip_special_tokens": False}
+                return await clock.wait(self._client.completions.create(**raw_body(call, model), **merged), begun=False)
             for merge_system in (self.without_system(model), True):
                 body = {**request_body(call, model, merge_system=merge_system), **merged}
                 try:

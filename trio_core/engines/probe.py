@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from trio_core.engines.verdict import LABELS, Constraint
-from trio_core.errors import EngineError, EngineTimeout, EngineUnreachable
+from trio_core.errors import EngineBroken, EngineError, EngineTimeout, EngineUnreachable
 from trio_core.values import Capabilities, ChatCall, Completion, Message
 
 if TYPE_CHECKING:
@@ -24,9 +24,10 @@ async def probe_server(engine: OpenAIEngine) -> Capabilities:
     props = await engine.routes.json("GET", "/props")
     kind, logprobs = await _constraint(engine, llama=isinstance(props, dict))
     done = await _short_call(engine)
+    raw = await _continues(engine, model)
     return Capabilities(
         model=model, context_tokens=engine.settings.context_tokens or _context(listed, props, model),
-        cached_tokens=done.usage.cached_tokens is not None, verdict=kind, logprobs=logprobs,
+        cached_tokens=done.usage.cached_tokens is not None, verdict=kind, logprobs=logprobs, raw=raw,
         system_role=not engine.without_system(model), adapters=_adapters(listed), notes=_notes(kind, logprobs, done),
         prompt_tokens_per_s=_prompt_speed(done), completion_tokens_per_s=_writing_speed(done))
 
@@ -48,6 +49,16 @@ async def _try(engine: OpenAIEngine, kind: Constraint) -> tuple[Completion, list
         raise
     except EngineError:
         return None  # the server refuses the fields of this constraint
+
+
+async def _continues(engine: OpenAIEngine, model: str) -> bool:
+    """True where the server continues a raw text."""
+    try:
+        reply = await engine.routes.json("POST", "/v1/completions", {"model": model, "prompt": "Paris is", "max_tokens": 1})
+    except EngineBroken:
+        return False
+    choices = reply.get("choices") if isinstance(reply, dict) else None
+    return bool(choices) and isinstance(choices, list) and isinstance(choices[0].get("text"), str)
 
 
 async def _short_call(engine: OpenAIEngine) -> Completion:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from trio_core import errors
 from trio_core.engines.base import JudgeAdapter
 from trio_core.errors import ScriptExhausted, SettingsError
-from trio_core.values import Capabilities, ChatCall, Completion, Usage, Value, VerdictReading
+from trio_core.values import Capabilities, ChatCall, Completion, TokenReading, Usage, Value, VerdictReading
 
 ANY_ROLE = "*"
 
@@ -30,6 +30,7 @@ class Reply(Value):
     delay_s: float = 0.0
     p_sufficient: float | None = None
     mean_logprob: float | None = None
+    tokens: tuple[TokenReading, ...] = ()
     error: str | None = None
     message: str = "scripted error"
 
@@ -74,7 +75,7 @@ class ScriptedEngine:
 
     async def probe(self) -> Capabilities:
         """What a script can do."""
-        return Capabilities(model="scripted", context_tokens=self.context_tokens, verdict="choice", logprobs=True,
+        return Capabilities(model="scripted", context_tokens=self.context_tokens, verdict="choice", logprobs=True, raw=True,
                             notes=("replies come from a script; nothing here is a result",))
 
     async def stream(self, call: ChatCall) -> AsyncGenerator[str | Completion, None]:
@@ -129,7 +130,7 @@ class ScriptedEngine:
         model, adapter = self.describe(call.role)
         return Completion(text=reply.text, reasoning=reply.reasoning, finish_reason=reply.finish_reason, usage=usage,
                           first_token_s=first, seconds=seconds, model=model, adapter=adapter,
-                          mean_logprob=reply.mean_logprob if call.logprobs else None)
+                          mean_logprob=reply.mean_logprob if call.logprobs else None, tokens=reply.tokens if call.alternatives else ())
 
 
 def _queues(script: Mapping[str, Iterable[ReplyLike]] | Iterable[ReplyLike]) -> dict[str, deque[Reply]]:

@@ -42,8 +42,20 @@ def request_body(call: ChatCall, model: str, *, merge_system: bool) -> dict[str,
         "stream": True,
         "stream_options": {"include_usage": True},
     }
-    if call.stop:
-        body["stop"] = list(call.stop)
-    if call.seed is not None:
-        body["seed"] = call.seed
-    return body
+    return body | _given(call)
+
+
+def raw_body(call: ChatCall, model: str) -> dict[str, Any]:
+    """Arguments of `completions.create`. Special tokens stay in the text: trained models speak in them."""
+    body: dict[str, Any] = {
+        "model": model, "prompt": "".join(m.content for m in call.messages), "max_tokens": call.max_tokens, "temperature": call.temperature,
+        "stream": True, "stream_options": {"include_usage": True},
+    }
+    if call.alternatives:
+        body["logprobs"] = call.alternatives
+    return body | _given(call)
+
+
+def _given(call: ChatCall) -> dict[str, Any]:
+    stop = {"stop": list(call.stop)} if call.stop else {}
+    return stop if call.seed is None else {**stop, "seed": call.seed}

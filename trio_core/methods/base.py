@@ -151,10 +151,15 @@ async def ask(
     branch: str | None = None,
     stop: tuple[str, ...] = (),
     logprobs: bool = False,
+    raw: bool = False,
+    alternatives: int = 0,
 ) -> AsyncIterator[BaseEvent | Reply]:
     """One call: text as it is written, then `LLMCalled`, then the Reply. The stream is closed however this ends."""
     prompt = tools.prompts[role]
-    call = ChatCall(role=role, messages=messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature, stop=stop, logprobs=logprobs)
+    call = ChatCall(
+        role=role, messages=messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature, stop=stop, logprobs=logprobs, raw=raw,
+        alternatives=alternatives,
+    )
     completion: Completion | None = None
     try:
         async with aclosing(tools.engine.stream(call)) as pieces:
