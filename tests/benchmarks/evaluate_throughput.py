@@ -7,9 +7,11 @@ retrieval, the run hub, SQLite on disk, rows. Both figures come from one process
 from __future__ import annotations
 
 import argparse
+import asyncio
 import math
 import tempfile
 import time
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -18,14 +20,14 @@ import psutil
 from storage import open_store
 from tests.benchmarks.common import table, write_report
 from trio_core.datasets import map_evidence, open_dataset
-from trio_core.engines.rule_script import rule
 from trio_core.engines.scripted import Reply, ScriptedEngine
 from trio_core.evaluation.batch import Batch, Plan
 from trio_core.evaluation.rows import append_row
-from trio_core.evaluation.values import Entrant, Progress, Row
+from trio_core.evaluation.values import Entrant, EvaluationStore, Progress, Row
+from trio_core.memory_store import MemoryStore
 from trio_core.retrieval.corpus import Corpus
 from trio_core.settings import Settings, load_settings
-from trio_core.values import ChatCall
+from trio_core.values import LABEL_TEXT, ChatCall, Completion, VerdictReading
 from trio_core.workbench import Workbench
 
 
@@ -36,11 +38,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--delay", type=float, default=0.2, help="seconds a call")
 
 
-class Engine(ScriptedEngine):
-    """Sleeps the same time in every call and remembers none of them."""
+class Sleeper(ScriptedEngine):
+    """A stand-in for a server elsewhere: sleeps the same time in every call and costs this machine next to nothing."""
 
     def __init__(self, delay: float) -> None:
-        super().__init__(lambda call: rule_reply(call).model_copy(update={"delay_s": delay}))
+        replies = {"judge": Reply(text=LABEL_TEXT["insufficient"], p_sufficient=0.2), "query": Reply(text="alpha beta gamma")}
+        super().__init__(lambda call: replies.get(call.role, Reply(text="Delft")))
+        self.delay = delay
+
+    async def stream(self, call: ChatCall) -> AsyncGenerator[str | Completion, None]:
+        """The role's reply in one piece."""
+        await asyncio.sleep(self.delay)
+        text = self._next(call).text
+        yield text
+        yield Completion(text=text, seconds=self.delay, model="sleeper")
+
+    async def verdict(self, call: ChatCall) -> VerdictReading:
+        """Always insufficient."""
+        await asyncio.sleep(self.delay)
+        reply = self._next(call)
+        return VerdictReading(completion=Completion(text=reply.text, seconds=self.delay), p_sufficient=reply.p_sufficient, p_method="script")
+
+    async def count_tokens(self, text: str) -> int:
+        """An estimate that costs nothing."""
+        return len(text) // 4
 
     def _next(self, call: ChatCall) -> Reply:
         reply = super()._next(call)
@@ -48,29 +69,35 @@ class Engine(ScriptedEngine):
         return reply
 
 
-def rule_reply(call: ChatCall) -> Reply:
-    """The reply of profile `scripted`."""
-    return Reply.model_validate(rule(call))
-
-
 def main(args: argparse.Namespace) -> None:
-    """One batch; figures of its steady part and of the whole."""
+    """One batch over SQLite on disk, one over a store that forgets: what the store costs stands between them."""
+    found = {kind: measured(kind, args) for kind in ("sqlite", "memory")}
+    names = [name for name in found["sqlite"] if name != "memory"]
+    rows = [[name, *(figures[name] for figures in found.values())] for name in names]
+    memory = [[done, mib] for done, mib in found["sqlite"]["memory"]]
+    body = [*table(["figure", "SQLite", "store that forgets"], rows), "", "## Memory of the process over SQLite", "", *table(["runs done", "MiB"], memory)]
+    write_report("evaluate_throughput", "Throughput of evaluations", body, found)
+
+
+def measured(kind: str, args: argparse.Namespace) -> dict[str, Any]:
+    """Figures of one batch in a folder of its own."""
     with tempfile.TemporaryDirectory() as folder:
         settings = load_settings("scripted", flags=[f"data_dir={folder}", f"runs.max_running={args.concurrency}"])
-        figures = measure(settings, args, Path(folder))
-    rows = [[name, value] for name, value in figures.items() if not isinstance(value, list)]
-    memory = table(["runs done", "memory of the process, MiB"], figures["memory"])
-    write_report("evaluate_throughput", "Throughput of evaluations", [*table(["figure", "value"], rows), "", "## Memory", "", *memory], figures, settings)
+        if kind == "memory":
+            return measure(settings, MemoryStore(), args, Path(folder))
+        store = open_store(settings.database_url)
+        try:
+            return measure(settings, store, args, Path(folder))
+        finally:
+            store.close()
 
 
-def measure(settings: Settings, args: argparse.Namespace, folder: Path) -> dict[str, Any]:
-    """Runs TRIO `runs` times over the demo questions."""
+def measure(settings: Settings, store: EvaluationStore, args: argparse.Namespace, folder: Path) -> dict[str, Any]:
+    """TRIO with one extension (judge, query, judge or not, answer: calls are counted) over the demo questions."""
     questions = [q for q in open_dataset("demo") if q.answerable]
     evidence = map_evidence(questions, Corpus.open("demo").passages())
-    repeats = math.ceil(args.runs / len(questions))
-    store = open_store(settings.database_url)
     bench = Workbench(settings, store)
-    bench.engine = Engine(args.delay)
+    bench.engine = Sleeper(args.delay)
     calls: list[int] = []
     memory: list[tuple[int, int]] = []
     process = psutil.Process()
@@ -85,16 +112,17 @@ def measure(settings: Settings, args: argparse.Namespace, folder: Path) -> dict[
 
     try:
         bench.bring_up(wait=True)
-        plan = Plan("eval-throughput", [Entrant(label="trio", method="trio")], questions, evidence, repeats)
+        entrant = Entrant(label="trio", method="trio", settings={"max_extensions": 1})
+        plan = Plan("eval-throughput", [entrant], questions, evidence, math.ceil(args.runs / len(questions)))
         batch = Batch(plan, bench.hub, store, args.concurrency, on_row, on_progress)
         cpu, began = sum(process.cpu_times()[:2]), time.monotonic()
         bench.call(batch.work())
         seconds, busy = time.monotonic() - began, sum(process.cpu_times()[:2]) - cpu
     finally:
         bench.close()
-        store.close()
     ideal = sum(calls) * args.delay / args.concurrency
     return {
         "runs": len(calls), "runs at once": args.concurrency, "seconds a call": args.delay, "calls": sum(calls), "seconds": round(seconds, 2),
-        "ideal seconds": round(ideal, 2), "share of the ideal": round(ideal / seconds, 3), "seconds of CPU": round(busy, 2), "memory": memory,
+        "ideal seconds": round(ideal, 2), "share of the ideal": round(ideal / seconds, 3), "seconds of CPU": round(busy, 2),
+        "ms of CPU a run": round(1000 * busy / len(calls), 1), "memory": memory,
     }
