@@ -41,6 +41,9 @@ ENDLESS: dict[str, Any] = {
         "plan": ["\n".join(f"{i}. Find fact {i}." for i in range(1, 9))], "define": [f"Type: look up\nTask: What is fact {i}?" for i in range(9)],
         "extract": ["It says so."] * 99, "solve": ["Answer: Delft\nSuccess: yes"] * 9,
     },
+    "search_r1": {"step": [f"I need it. <search>fact {i}</search>" for i in range(30)]},
+    "r1_searcher": {"step": [f"I need it. <|begin_of_query|>fact {i}<|end_of_query|>" for i in range(30)]},
+    "self_rag": {"retrieve": [{"text": "[Retrieval]", "tokens": [{"text": "[Retrieval]", "logprob": -0.1}]}], "generate": ["[Relevant]Delft[Utility:5]"] * 50},
     "rq_rag": {
         **{kind: [f"{kind} {i}" for i in range(20)] for kind in ("rewrite", "decompose", "disambiguate")},
         "respond": [{"text": f"Delft {i}", "mean_logprob": -1 / (1 + i)} for i in range(50)],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from trio_core.engines.scripted import Reply
-from trio_core.values import LABEL_TEXT, ChatCall
+from trio_core.values import LABEL_TEXT, ChatCall, TokenReading
 
 _STOPWORDS = frozenset(re.findall(r"\w+", """
     a an and are did do does for from had has have how in is of on or that the this to was were what when where which who
@@ -31,6 +31,8 @@ def rule(call: ChatCall) -> Reply:
              "refine": _refine, "rewrite": _query, "decompose": _query, "disambiguate": _query, "reason": _step, "step": _step}.get(call.role)
     if maker:
         return maker(text)
+    if call.role == "retrieve":
+        return Reply(text="[Retrieval]", tokens=(TokenReading(text="[Retrieval]", logprob=-0.1),))
     said = _SAID.get(call.role, f"Scripted reply of role {call.role}.")
     return Reply(text=said.format(title=_first_title(text) or "unknown", query=_query(text).text), mean_logprob=-0.5)
 
@@ -42,7 +44,7 @@ def _query(text: str) -> Reply:
 
 def _step(text: str) -> Reply:
     """A search first; an answer once there is a result."""
-    if not re.search(r"<result>\w|<information>\s*Query", text):
+    if not re.search(r"<result>\w|<information>\s*(?:Query|Doc)|documents\|>\s*\(1\)", text):
         return Reply(text=f"A fact is missing. <search>{_query(text).text}</search>")
     found = re.search(r"<result>(.+?) bears", text)
     return Reply(text=f"That is enough. <answer>{found.group(1) if found else _first_title(text) or 'unknown'}</answer>")

@@ -15,13 +15,16 @@ from trio_core.methods.maps import Maps
 from trio_core.methods.naive import Naive
 from trio_core.methods.no_retrieval import NoRetrieval
 from trio_core.methods.parallel_search import ParallelSearch
+from trio_core.methods.r1_searcher import R1Searcher
 from trio_core.methods.rq_rag import RqRag
 from trio_core.methods.search_o1 import SearchO1
+from trio_core.methods.search_r1 import SearchR1
+from trio_core.methods.self_rag import SelfRag
 from trio_core.methods.sure import Sure
 from trio_core.methods.trio import Trio
 
 METHODS: dict[str, type[Any]] = {
-    m.name: m for m in (Trio, Maps, NoRetrieval, Naive, IterRetgen, Ircot, Sure, SearchO1, ParallelSearch, Drag, MaRag, RqRag)
+    m.name: m for m in (Trio, Maps, NoRetrieval, Naive, IterRetgen, Ircot, Sure, SearchO1, ParallelSearch, Drag, MaRag, RqRag, SearchR1, R1Searcher, SelfRag)
 }
 
 

@@ -103,8 +103,8 @@ class Action(NamedTuple):
     """The step as it stays in the conversation: up to the end of its search tag."""
 
 
-_SEARCH = re.compile(r"<search>|<\|begin_search_query\|>", re.IGNORECASE)
-_END = re.compile(r"</search>|<\|end_search_query\|>", re.IGNORECASE)
+_SEARCH = re.compile(r"<search>|<\|begin_(?:of|search)_query\|>", re.IGNORECASE)
+_END = re.compile(r"</search>|<\|end_(?:of|search)_query\|>", re.IGNORECASE)
 _BOXED = re.compile(r"\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}")
 _UNWRAP = re.compile(r"\\(?:text|textbf|mathrm)\s*\{([^{}]*)\}")
 STOPS = ("</search>", "<|end_search_query|>")
