@@ -53,6 +53,8 @@ class MapsSettings(MethodSettings):
     """Ablation: false = one direction a round."""
     disentangle: bool = True
     """Ablation: false = earlier sub-queries and distilled texts stay visible."""
+    plan_may_stop: bool = True
+    """The plan step may say that the knowledge is enough (from round 2 on). Without it a repeated plan or the round limit ends the search."""
     shadow_judge: bool = True
     """TRIO's judge reads each round's pool too; it decides nothing, and yields label items."""
     max_query_words: int = Field(default=16, ge=2, le=64)
@@ -142,7 +144,7 @@ class Maps:
         )
 
     def _knowledge(self, state: MapsState) -> str:
-        return "\n".join(f"- {note}" for note in state.knowledge) or "none"
+        return "\n".join(f"- {note}" for note in state.knowledge) or "- nothing yet"
 
     def _history(self, state: MapsState) -> str:
         if self.settings.disentangle or not state.history:
@@ -151,7 +153,7 @@ class Maps:
 
     def _values(self, state: MapsState) -> dict[str, str]:
         return {
-            "question": state.question, "knowledge": self._knowledge(state), "summary": state.summary or "none",
+            "question": state.question, "knowledge": self._knowledge(state), "summary": state.summary or "nothing yet",
             "history": self._history(state),
         }
 
@@ -198,8 +200,8 @@ class Maps:
 
     async def _plan(self, state: MapsState, number: int) -> AsyncIterator[BaseEvent | Plan]:
         """Directions and sub-queries, by one call or two; the Plan last. `enough` counts from round 2 on."""
-        may_stop = number > 1 and not state.insist
-        enough = "Write ENOUGH only where the knowledge states the answer itself, as in the last example. " if may_stop else ""
+        may_stop = self.settings.plan_may_stop and number > 1 and not state.insist
+        enough = "If the knowledge already answers the question, reply only ENOUGH. Otherwise: " if may_stop else ""
         values = self._values(state) | {"n": str(self._width()), "enough": enough}
         if self.settings.fused and self.settings.list_directions:
             async for item in self._plan_call("plan", number, values, state):
