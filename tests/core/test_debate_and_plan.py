@@ -17,13 +17,18 @@ from trio_core.values import Completion
 
 Q = "Where was the director of Alpha born?"
 DRAG: dict[str, Any] = {
-    "proponent": ["The first passage names her.", "All is there."], "opponent": ["Her birthplace lacks.\nQuery Expansion: Bea Cole birthplace", "Nothing."],
-    "moderator": ["Opponent", "Proponent"], "answer_proponent": ["Delft\nDoc 2 says it."] * 3, "answer_opponent": ["Oslo\nI recall it."] * 3, "answer": ["Oslo", "Oslo", "Delft"],
+    "proponent": ["The first passage names her.", "All is there."],
+    "opponent": ["Her birthplace lacks.\nQuery Expansion: Bea Cole birthplace", "Nothing."],
+    "moderator": ["Opponent", "Proponent"],
+    "answer_proponent": ["Delft\nDoc 2 says it."] * 3,
+    "answer_opponent": ["Oslo\nI recall it."] * 3,
+    "answer": ["Oslo", "Oslo", "Delft"],
 }
 MA: dict[str, Any] = {
     "plan": ["1. Find out who directed Alpha.\n2. Find out where that person was born."],
     "define": ["Type: look up\nTask: Who directed Alpha?", "Type: look up\nTask: Where was Bea Cole born?"],
-    "extract": ["Bea Cole directed Alpha.", "none", "Bea Cole was born in Delft.", "none"], "solve": ["Answer: Bea Cole\nSuccess: yes", "Answer: Delft\nSuccess: yes"],
+    "extract": ["Bea Cole directed Alpha.", "none", "Bea Cole was born in Delft.", "none"],
+    "solve": ["Answer: Bea Cole\nSuccess: yes", "Answer: Delft\nSuccess: yes"],
     "answer": ["Delft"],
 }
 
@@ -55,16 +60,25 @@ async def test_drag_hides_each_side_from_the_other_and_the_passages_from_the_opp
     assert "names her" not in sent(calls[3]), "no history of the debate"
     first, second = [c for c in calls if c.role == "answer_opponent"][:2]
     assert "born in Delft" not in sent(first) + sent(second).replace("Doc 2 says it.", "") and first.hidden[0].what == "passages"
-    assert "Doc 2 says it." in sent(second) and "Doc 2 says it." not in sent(first) and [m.role for m in second.messages][-2:] == ["assistant", "user"]
+    assert (
+        "Doc 2 says it." in sent(second)
+        and "Doc 2 says it." not in sent(first)
+        and [m.role for m in second.messages][-2:] == ["assistant", "user"]
+    )
     assert "I recall it." in sent([c for c in calls if c.role == "answer_proponent"][1])
 
 
 async def test_drag_replaces_the_query_that_is_closest() -> None:
     events = await drag(opponent=["Query Optimization: where was the director of Alpha? -> Bea Cole birthplace (she made it)", "x"])
-    assert [e["query"] for e in of(events, StateSaved)[-1].state["pool"]] == ["Bea Cole birthplace"] and Q in of(events, SubQueries)[1].queries[0].note
+    assert [e["query"] for e in of(events, StateSaved)[-1].state["pool"]] == ["Bea Cole birthplace"] and Q in of(events, SubQueries)[
+        1
+    ].queries[0].note
 
 
-@pytest.mark.parametrize(("opponent", "reason"), [("I have nothing.", "no_query"), ("", "no_query"), (f"Query Expansion: {Q}", "repeat"), ("<think>Query Expansion: x", "no_query")])
+@pytest.mark.parametrize(
+    ("opponent", "reason"),
+    [("I have nothing.", "no_query"), ("", "no_query"), (f"Query Expansion: {Q}", "repeat"), ("<think>Query Expansion: x", "no_query")],
+)
 async def test_drag_ends_where_the_opponent_asks_nothing_new(opponent: str, reason: str) -> None:
     events = await drag(opponent=[opponent])
     assert events[-1].reason == reason and events[-1].totals.retrievals == 1 and of(events, Answered)[0].answer == "Delft"
@@ -85,12 +99,19 @@ async def test_a_person_can_overrule_the_moderator_only_where_the_opponent_asked
         method.forked(method.load(of(nothing, StateSaved)[0].state), "insufficient")
 
 
-@pytest.mark.parametrize(("text", "query", "replaces", "status"), [
-    ("Query Expansion: Bea Cole birthplace", "Bea Cole birthplace", "", "ok"), ('**Query Expansion:** "Bea Cole"', "Bea Cole", "", "ok"),
-    ("Query Optimisation: alpha maker => Alpha director", "Alpha director", "alpha made by", "ok"), ("Query Optimization: Alpha director", "Alpha director", "", "repaired"),
-    ("Query Expansion: Delft because it lacks", "Delft", "", "ok"), ("Query Expansion: ", "", "", "failed"), ("expand it", "", "", "failed"),
-    ("Query Expansion: a b\nQuery Expansion: c d", "c d", "", "ok"),
-])
+@pytest.mark.parametrize(
+    ("text", "query", "replaces", "status"),
+    [
+        ("Query Expansion: Bea Cole birthplace", "Bea Cole birthplace", "", "ok"),
+        ('**Query Expansion:** "Bea Cole"', "Bea Cole", "", "ok"),
+        ("Query Optimisation: alpha maker => Alpha director", "Alpha director", "alpha made by", "ok"),
+        ("Query Optimization: Alpha director", "Alpha director", "", "repaired"),
+        ("Query Expansion: Delft because it lacks", "Delft", "", "ok"),
+        ("Query Expansion: ", "", "", "failed"),
+        ("expand it", "", "", "failed"),
+        ("Query Expansion: a b\nQuery Expansion: c d", "c d", "", "ok"),
+    ],
+)
 def test_requests(text: str, query: str, replaces: str, status: str) -> None:
     pool = (RoundRecord(query=Q, round=1), RoundRecord(query="alpha made by", round=2))
     parsed = parse_request(Completion(text=text), pool)
@@ -99,7 +120,18 @@ def test_requests(text: str, query: str, replaces: str, status: str) -> None:
 
 async def test_ma_rag_works_its_plan_off() -> None:
     events = await ma_rag()
-    assert [c.role for c in of(events, LLMCalled)] == ["plan", "define", "extract", "extract", "solve", "define", "extract", "extract", "solve", "answer"]
+    assert [c.role for c in of(events, LLMCalled)] == [
+        "plan",
+        "define",
+        "extract",
+        "extract",
+        "solve",
+        "define",
+        "extract",
+        "extract",
+        "solve",
+        "answer",
+    ]
     assert events[-1].reason == "plan_done" and of(events, Answered)[0].answer == "Delft"
     assert of(events, SubQueries)[1].queries[0].direction == "Find out where that person was born."
     assert of(events, Knowledge)[0].notes == ("Bea Cole directed Alpha.",)
@@ -109,14 +141,22 @@ async def test_ma_rag_shows_each_call_only_its_part() -> None:
     calls = of(await ma_rag(), LLMCalled)
     by_role = {role: [c for c in calls if c.role == role] for role in {c.role for c in calls}}
     assert "directed by Bea Cole" in sent(by_role["extract"][0]) and "born in Delft" not in sent(by_role["extract"][0])
-    assert "Bea Cole directed Alpha." in sent(by_role["solve"][0]) and "directed by" not in sent(by_role["solve"][0]) and Q not in sent(by_role["solve"][0])
+    assert (
+        "Bea Cole directed Alpha." in sent(by_role["solve"][0])
+        and "directed by" not in sent(by_role["solve"][0])
+        and Q not in sent(by_role["solve"][0])
+    )
     assert "Answer: Bea Cole" in sent(by_role["define"][1]) and "directed by" not in sent(by_role["define"][1])
     assert "Answer: Delft" in sent(by_role["answer"][0]) and "directed by" not in sent(by_role["answer"][0])
-    assert by_role["solve"][0].hidden[0].what == by_role["answer"][0].hidden[0].what == "passages" and by_role["extract"][0].branch == "Alpha"
+    assert (
+        by_role["solve"][0].hidden[0].what == by_role["answer"][0].hidden[0].what == "passages" and by_role["extract"][0].branch == "Alpha"
+    )
 
 
 async def test_an_aggregate_step_does_not_search() -> None:
-    events = await ma_rag(define=[MA["define"][0], "Type: aggregate\nTask: Bea Cole directed Alpha; name her."], aggregate=["Answer: Bea Cole"])
+    events = await ma_rag(
+        define=[MA["define"][0], "Type: aggregate\nTask: Bea Cole directed Alpha; name her."], aggregate=["Answer: Bea Cole"]
+    )
     assert len(of(events, Retrieved)) == 1 and of(events, SubQueries)[1].queries[0].repeated
     call = next(c for c in of(events, LLMCalled) if c.role == "aggregate")
     assert "born" not in sent(call) and "Plan" not in sent(call)
@@ -141,30 +181,53 @@ async def test_ma_rag_without_a_plan_takes_the_question_as_its_only_step() -> No
     assert [c.parse for c in of(events, LLMCalled)][:2] == ["failed", "failed"]
 
 
-@pytest.mark.parametrize(("text", "steps"), [
-    ("1. Find a.\n2. Find b.", ["Find a.", "Find b."]), ('{"analysis": "x", "step": ["Find a.", "Find b."]}', ["Find a.", "Find b."]),
-    ("Analysis: hard.\nSteps:\n- Find a.", ["Find a."]), ("<think>1. no</think>Find a.", ["Find a."]), ("1. a\n2. b\n3. c", ["a", "b"]), ("", []),
-])
+@pytest.mark.parametrize(
+    ("text", "steps"),
+    [
+        ("1. Find a.\n2. Find b.", ["Find a.", "Find b."]),
+        ('{"analysis": "x", "step": ["Find a.", "Find b."]}', ["Find a.", "Find b."]),
+        ("Analysis: hard.\nSteps:\n- Find a.", ["Find a."]),
+        ("<think>1. no</think>Find a.", ["Find a."]),
+        ("1. a\n2. b\n3. c", ["a", "b"]),
+        ("", []),
+    ],
+)
 def test_plans(text: str, steps: list[str]) -> None:
     assert parse_plan_steps(Completion(text=text), 2).value == steps
 
 
-@pytest.mark.parametrize(("text", "task", "status"), [
-    ("Type: aggregate\nTask: Say it.", (True, "Say it."), "ok"), ('{"type": "question-answering", "task": "Who?"}', (False, "Who?"), "ok"),
-    ("Who directed it?", (False, "Who directed it?"), "repaired"), ("", (False, "step"), "failed"), ("{broken", (False, "step"), "failed"),
-])
+@pytest.mark.parametrize(
+    ("text", "task", "status"),
+    [
+        ("Type: aggregate\nTask: Say it.", (True, "Say it."), "ok"),
+        ('{"type": "question-answering", "task": "Who?"}', (False, "Who?"), "ok"),
+        ("Who directed it?", (False, "Who directed it?"), "repaired"),
+        ("", (False, "step"), "failed"),
+        ("{broken", (False, "step"), "failed"),
+    ],
+)
 def test_tasks(text: str, task: tuple[bool, str], status: str) -> None:
     assert parse_task(Completion(text=text), "step")[:2] == (task, status)
 
 
-@pytest.mark.parametrize(("text", "solution", "status"), [
-    ("Answer: Delft.\nSuccess: No", ("Delft", False), "ok"), ('{"analysis": "x", "answer": "Delft", "success": "Yes", "rating": 8}', ("Delft", True), "ok"),
-    ("Delft", ("Delft", True), "repaired"), ("", ("", False), "failed"), ("Success: yes", ("", False), "failed"), ("{broken", ("", False), "failed"),
-])
+@pytest.mark.parametrize(
+    ("text", "solution", "status"),
+    [
+        ("Answer: Delft.\nSuccess: No", ("Delft", False), "ok"),
+        ('{"analysis": "x", "answer": "Delft", "success": "Yes", "rating": 8}', ("Delft", True), "ok"),
+        ("Delft", ("Delft", True), "repaired"),
+        ("", ("", False), "failed"),
+        ("Success: yes", ("", False), "failed"),
+        ("{broken", ("", False), "failed"),
+    ],
+)
 def test_solutions(text: str, solution: tuple[str, bool], status: str) -> None:
     assert parse_solution(Completion(text=text))[:2] == (solution, status)
 
 
-@pytest.mark.parametrize(("text", "note", "status"), [("none.", "", "ok"), ("It says\nso.", "It says so.", "ok"), ("", "", "failed"), ("Not relevant.", "", "ok")])
+@pytest.mark.parametrize(
+    ("text", "note", "status"),
+    [("none.", "", "ok"), ("It says\nso.", "It says so.", "ok"), ("", "", "failed"), ("Not relevant.", "", "ok")],
+)
 def test_notes(text: str, note: str, status: str) -> None:
     assert parse_note(Completion(text=text))[:2] == (note, status)

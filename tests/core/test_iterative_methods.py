@@ -28,22 +28,32 @@ async def test_naive_searches_once_and_shows_all_passages() -> None:
         method.forked(state, "insufficient")
 
 
-@pytest.mark.parametrize(("preset", "query"), [("paper", f"It is Bea Cole. So the answer is: Oslo. {Q}"), ("flashrag", f"{Q} It is Bea Cole. So the answer is: Oslo.")])
+@pytest.mark.parametrize(
+    ("preset", "query"),
+    [("paper", f"It is Bea Cole. So the answer is: Oslo. {Q}"), ("flashrag", f"{Q} It is Bea Cole. So the answer is: Oslo.")],
+)
 async def test_the_output_makes_the_next_query(preset: str, query: str) -> None:
     script = {"*": ["It is Bea Cole.\nSo the answer is: Oslo.", "So the answer is: Delft.", "So the answer is: Delft in Holland."]}
     events = await run_method(method_of("iter_retgen", script, {"preset": preset}))
     asked = [q.text for e in of(events, SubQueries) for q in e.queries]
     assert asked[:2] == [Q, query] and len(asked) == {"paper": 2, "flashrag": 3}[preset]
-    assert events[-1].reason == "round_limit" and {c.role for c in of(events, LLMCalled)} == {"generate" if preset == "paper" else "generate_short"}
+    assert events[-1].reason == "round_limit" and {c.role for c in of(events, LLMCalled)} == {
+        "generate" if preset == "paper" else "generate_short"
+    }
 
 
 async def test_the_writer_sees_only_the_newest_passages() -> None:
     retriever = ListRetriever({Q: ["p1"], f"So the answer is: Oslo. {Q}": ["p2"]})
-    events = await run_method(method_of("iter_retgen", {"generate": ["So the answer is: Oslo.", "So the answer is: Delft."]}, retriever=retriever))
+    events = await run_method(
+        method_of("iter_retgen", {"generate": ["So the answer is: Oslo.", "So the answer is: Delft."]}, retriever=retriever)
+    )
     second = texts(events, "generate")[1]
     assert "born in Delft" in second and "directed by" not in second and "Oslo" not in second
     assert {h.what for h in of(events, LLMCalled)[1].hidden} == {"passages", "earlier outputs"}
-    assert of(events, Answered)[0].answer == "Delft" and {h.what for h in of(events, StateSaved)[1].hidden} == {"passages", "earlier outputs"}
+    assert of(events, Answered)[0].answer == "Delft" and {h.what for h in of(events, StateSaved)[1].hidden} == {
+        "passages",
+        "earlier outputs",
+    }
 
 
 async def test_a_fixed_point_ends_iter_retgen() -> None:
@@ -59,7 +69,11 @@ async def test_an_empty_output_leaves_the_question_as_the_query() -> None:
 
 async def test_ircot_searches_with_each_sentence_and_the_reader_sees_no_sentence() -> None:
     events = await run_method(method_of("ircot", {"thought": THOUGHTS, "answer": ["Bea Cole was born there. The answer is Delft."]}))
-    assert [q.text for e in of(events, SubQueries) for q in e.queries] == [Q, "Alpha was directed by Bea Cole.", "Bea Cole was born in Delft."]
+    assert [q.text for e in of(events, SubQueries) for q in e.queries] == [
+        Q,
+        "Alpha was directed by Bea Cole.",
+        "Bea Cole was born in Delft.",
+    ]
     assert events[-1].reason == "answered" and of(events, Answered)[0].answer == "Delft"
     assert "Reasoning so far: Alpha was directed by Bea Cole. Bea Cole was born in Delft." in texts(events, "thought")[2]
     assert "born there" not in texts(events, "answer")[0] and "Reasoning so far" not in texts(events, "answer")[0]
@@ -76,9 +90,16 @@ async def test_a_passage_is_collected_once_and_only_up_to_the_limit() -> None:
 
 
 async def test_inference_is_no_query_and_question_words_are_left_out() -> None:
-    script = {"thought": ["Alpha has a director who is Bea Cole.", "Thus she is the one.", "Therefore it is known.", "So the answer is: Delft"], "answer": ["x"]}
+    script = {
+        "thought": ["Alpha has a director who is Bea Cole.", "Thus she is the one.", "Therefore it is known.", "So the answer is: Delft"],
+        "answer": ["x"],
+    }
     queries = [e.queries[0] for e in of(await run_method(method_of("ircot", script)), SubQueries)]
-    assert [q.text for q in queries[1:]] == ["Alpha has a director is Bea Cole."] * 3 and [q.repeated for q in queries[1:]] == [False, True, True]
+    assert [q.text for q in queries[1:]] == ["Alpha has a director is Bea Cole."] * 3 and [q.repeated for q in queries[1:]] == [
+        False,
+        True,
+        True,
+    ]
 
 
 async def test_ircot_as_flashrag_has_no_reader() -> None:
@@ -97,7 +118,11 @@ async def test_ircot_ends_where_nothing_new_is_written(written: str, reason: str
 
 
 async def test_a_person_can_send_ircot_on_after_its_answer() -> None:
-    first = [e for e in await run_method(method_of("ircot", {"thought": ["So the answer is: Oslo."], "answer": ["The answer is Oslo"]})) if e.type != "text_delta"]
+    first = [
+        e
+        for e in await run_method(method_of("ircot", {"thought": ["So the answer is: Oslo."], "answer": ["The answer is Oslo"]}))
+        if e.type != "text_delta"
+    ]
     method = method_of("ircot", {"thought": ["Bea Cole was born in Delft.", "So the answer is: Delft."], "answer": ["The answer is Delft"]})
     state = method.forked(method.load(of(first, StateSaved)[0].state), "insufficient")
     assert state.insist and state.stop == ""

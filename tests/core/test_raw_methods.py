@@ -26,7 +26,11 @@ async def test_search_r1_continues_one_text() -> None:
     method = method_of("search_r1", {"step": R1}, retriever=retriever)
     events = await run_method(method, "Where was she born")
     first, second = of(events, LLMCalled)
-    assert sent(first).startswith("<|im_start|>system") and sent(first).endswith("<|im_start|>assistant\n") and "Where was she born?" in sent(first)
+    assert (
+        sent(first).startswith("<|im_start|>system")
+        and sent(first).endswith("<|im_start|>assistant\n")
+        and "Where was she born?" in sent(first)
+    )
     added = sent(second).removeprefix(sent(first))
     assert added == R1[0] + "</search>\n\n<information>Doc 1 (Title: Alpha): Alpha was directed by Bea Cole.</information>\n\n"
     assert of(events, Answered)[0].answer == "Delft" and retriever.asked == [("Alpha director", 3)] and events[-1].reason == "answered"
@@ -35,14 +39,20 @@ async def test_search_r1_continues_one_text() -> None:
 
 
 async def test_an_invalid_action_is_answered_with_a_correction() -> None:
-    events = await run_method(method_of("search_r1", {"step": ["Hm.", {"text": "<search>half", "finish_reason": "length"}, "<answer>Delft</answer>"]}))
+    events = await run_method(
+        method_of("search_r1", {"step": ["Hm.", {"text": "<search>half", "finish_reason": "length"}, "<answer>Delft</answer>"]})
+    )
     assert sent(of(events, LLMCalled)[2]).count("That was no valid action.") == 2 and not of(events, Retrieved)
     assert of(events, Answered)[0].answer == "Delft", "the example answer of the prompt is never read"
 
 
 async def test_the_last_turn_does_not_search() -> None:
     events = await run_method(method_of("search_r1", {"step": ["<search>a b</search>"] * 3}, {"max_turns": 2}))
-    assert len(of(events, Retrieved)) == 2 and events[-1].reason == "round_limit" and of(events, Answered)[0].note == "the last turn held no answer"
+    assert (
+        len(of(events, Retrieved)) == 2
+        and events[-1].reason == "round_limit"
+        and of(events, Answered)[0].note == "the last turn held no answer"
+    )
 
 
 async def test_a_result_leaves_whole_passages_out() -> None:
@@ -93,10 +103,24 @@ def retrieve(p: float) -> dict[str, Any]:
     return {"text": "[Retrieval]", "tokens": [token("[Retrieval]", p, **{"[No Retrieval]": 1 - p})]}
 
 
-GOOD = {"text": "[Relevant]Delft.[Fully supported][Utility:5]", "tokens": [
-    token("[Relevant]", 0.8, **{"[Irrelevant]": 0.2}), token("Delft", 0.5), token("[Fully supported]", 0.6, **{"[Partially supported]": 0.2}), token("[Utility:5]", 1.0)]}
-BAD = {"text": "[Irrelevant]Oslo[No support / Contradictory][Utility:1]", "tokens": [
-    token("[Irrelevant]", 0.9, **{"[Relevant]": 0.1}), token("Oslo", 0.5), token("[No support / Contradictory]", 1.0), token("[Utility:1]", 1.0)]}
+GOOD = {
+    "text": "[Relevant]Delft.[Fully supported][Utility:5]",
+    "tokens": [
+        token("[Relevant]", 0.8, **{"[Irrelevant]": 0.2}),
+        token("Delft", 0.5),
+        token("[Fully supported]", 0.6, **{"[Partially supported]": 0.2}),
+        token("[Utility:5]", 1.0),
+    ],
+}
+BAD = {
+    "text": "[Irrelevant]Oslo[No support / Contradictory][Utility:1]",
+    "tokens": [
+        token("[Irrelevant]", 0.9, **{"[Relevant]": 0.1}),
+        token("Oslo", 0.5),
+        token("[No support / Contradictory]", 1.0),
+        token("[Utility:1]", 1.0),
+    ],
+}
 
 
 async def test_self_rag_answers_from_each_passage_and_takes_the_best_graded() -> None:
@@ -105,20 +129,31 @@ async def test_self_rag_answers_from_each_passage_and_takes_the_best_graded() ->
     # Worked out by hand: geometric mean, relevance, support (0.6 + 0.5 * 0.2) / 0.8, utility 1.
     assert good.score == pytest.approx((0.8 * 0.5 * 0.6) ** 0.25 + 0.8 + 0.875 + 1.0) and good.chosen
     assert bad.score == pytest.approx((0.9 * 0.5) ** 0.25 + 0.1 + 0.0 - 1.0) and not bad.chosen
-    assert of(events, Answered)[0].answer == "Delft." and events[-1].totals.calls == 3 and [k.branch for k in (bad, good)] == ["1. Alpha", "2. Bea Cole"]
+    assert (
+        of(events, Answered)[0].answer == "Delft."
+        and events[-1].totals.calls == 3
+        and [k.branch for k in (bad, good)] == ["1. Alpha", "2. Bea Cole"]
+    )
 
 
 async def test_a_branch_of_self_rag_sees_only_its_passage() -> None:
     method = method_of("self_rag", {"retrieve": [retrieve(0.9)], "generate": [BAD, GOOD]}, {"top_k": 2})
     calls = of(await run_method(method), LLMCalled)
     assert sent(calls[0]) == f"### Instruction:\n{Q}\n\n### Response:\n"
-    assert sent(calls[1]) == f"### Instruction:\n{Q}\n\n### Response:\n[Retrieval]<paragraph>Alpha\nAlpha was directed by Bea Cole.</paragraph>"
+    assert (
+        sent(calls[1])
+        == f"### Instruction:\n{Q}\n\n### Response:\n[Retrieval]<paragraph>Alpha\nAlpha was directed by Bea Cole.</paragraph>"
+    )
     assert "directed by" not in sent(calls[2]) and calls[2].hidden[0].count == 1 and method.tools.engine.calls[0].alternatives == 20
 
 
 async def test_below_the_threshold_self_rag_does_not_search() -> None:
     events = await run_method(method_of("self_rag", {"retrieve": [retrieve(0.2)], "direct": ["Delft[Utility:5]"]}))
-    assert of(events, Answered)[0].answer == "Delft" and not of(events, Retrieved) and sent(of(events, LLMCalled)[1]).endswith("Response:\n[No Retrieval]")
+    assert (
+        of(events, Answered)[0].answer == "Delft"
+        and not of(events, Retrieved)
+        and sent(of(events, LLMCalled)[1]).endswith("Response:\n[No Retrieval]")
+    )
 
 
 async def test_self_rag_without_decision_tokens_searches_and_says_so() -> None:
@@ -126,9 +161,15 @@ async def test_self_rag_without_decision_tokens_searches_and_says_so() -> None:
     assert of(events, LLMCalled)[0].parse == "failed" and of(events, Answered)[0].note == "no output in any branch"
 
 
-@pytest.mark.parametrize(("text", "value", "status"), [
-    ("[Relevant]Delft.[Partially supported][Utility:3]</s>", "Delft.", "ok"), ("[Irrelevant]\n# : Delft\nis it[No support / Contradictory]", "Delft is it", "ok"),
-    ("", "", "failed"), ("[Relevant][Utility:1]", "", "failed"), ("[1] stays", "[1] stays", "ok"),
-])
+@pytest.mark.parametrize(
+    ("text", "value", "status"),
+    [
+        ("[Relevant]Delft.[Partially supported][Utility:3]</s>", "Delft.", "ok"),
+        ("[Irrelevant]\n# : Delft\nis it[No support / Contradictory]", "Delft is it", "ok"),
+        ("", "", "failed"),
+        ("[Relevant][Utility:1]", "", "failed"),
+        ("[1] stays", "[1] stays", "ok"),
+    ],
+)
 def test_control_tokens_are_taken_out(text: str, value: str, status: str) -> None:
     assert read_output(Completion(text=text))[:2] == (value, status)

@@ -13,7 +13,9 @@ from trio_core.methods.rq_rag import Node, choose
 from trio_core.values import Capabilities
 
 SCRIPT: dict[str, Any] = {
-    "rewrite": ["Alpha director birthplace"], "decompose": ["Alpha director"], "disambiguate": ["Alpha film director"],
+    "rewrite": ["Alpha director birthplace"],
+    "decompose": ["Alpha director"],
+    "disambiguate": ["Alpha film director"],
     "respond": [{"text": t, "mean_logprob": p} for t, p in [("Oslo", -2.0), ("Delft", -0.1), ("Oslo", -0.5), ("the Oslo", -0.9)]],
 }
 
@@ -28,7 +30,11 @@ async def test_one_level_has_three_searches_and_four_answers() -> None:
     assert [q.direction for q in of(events, SubQueries)[0].queries] == ["rewrite", "decompose", "disambiguate"]
     found = of(events, Knowledge)
     assert [(k.branch, k.summary, k.chosen) for k in found] == [
-        ("no search", "Oslo", False), ("rewrite", "Delft", True), ("decompose", "Oslo", False), ("disambiguate", "the Oslo", False)]
+        ("no search", "Oslo", False),
+        ("rewrite", "Delft", True),
+        ("decompose", "Oslo", False),
+        ("disambiguate", "the Oslo", False),
+    ]
     assert found[1].score == pytest.approx(math.exp(-0.1)) and of(events, Answered)[0].answer == "Delft"
 
 
@@ -53,16 +59,23 @@ async def test_the_second_level_goes_on_from_each_branch() -> None:
     assert [len(e.queries) for e in of(events, SubQueries)] == [3, 9] and events[-1].totals.retrievals == 12
     second = next(c for c in of(events, LLMCalled) if c.round == 2 and c.branch == "rewrite / decompose")
     assert "rewrite 0" in second.messages[-1].content and "decompose 0" not in second.messages[-1].content
-    assert [k.branch for k in of(events, Knowledge) if k.chosen] == ["no search", "no search"], "an earlier node that still wins says so again"
+    assert [k.branch for k in of(events, Knowledge) if k.chosen] == ["no search", "no search"], (
+        "an earlier node that still wins says so again"
+    )
 
 
 async def test_a_branch_without_a_new_query_ends() -> None:
-    events = await ask({"depth": 2}, rewrite=["x y", "x y"], decompose=["", ""], disambiguate=["<think>", ""], respond=SCRIPT["respond"][:2])
+    events = await ask(
+        {"depth": 2}, rewrite=["x y", "x y"], decompose=["", ""], disambiguate=["<think>", ""], respond=SCRIPT["respond"][:2]
+    )
     assert events[-1].reason == "no_query" and (events[-1].totals.retrievals, of(events, Answered)[0].answer) == (1, "Delft")
 
 
 def test_the_three_ways_to_choose() -> None:
-    nodes = [Node(path=p, answer=a, confidence=c) for p, a, c in [("1", "Delft", 0.9), ("2", "Oslo", 0.5), ("3", "the Oslo", 0.6), ("4", "", 1.0)]]
+    nodes = [
+        Node(path=p, answer=a, confidence=c)
+        for p, a, c in [("1", "Delft", 0.9), ("2", "Oslo", 0.5), ("3", "the Oslo", 0.6), ("4", "", 1.0)]
+    ]
     assert [getattr(choose(nodes, rule), "path", None) for rule in ("confidence", "ensemble", "vote")] == ["1", "2", "2"]
     assert choose([nodes[3]], "vote") is None
 

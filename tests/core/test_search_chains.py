@@ -9,7 +9,11 @@ from trio_core.events import Answered, Knowledge, LLMCalled, Retrieved, StateSav
 from trio_core.methods.search_o1 import NOTHING, abridged, parse_extract
 from trio_core.values import Completion
 
-STEPS = ["Who made Alpha? <search>Alpha director</search>", "Then her birthplace. <search>Bea Cole birthplace", "So it is \\boxed{\\text{Delft}}."]
+STEPS = [
+    "Who made Alpha? <search>Alpha director</search>",
+    "Then her birthplace. <search>Bea Cole birthplace",
+    "So it is \\boxed{\\text{Delft}}.",
+]
 EXTRACTS = ["**Final Information**\nBea Cole directed Alpha.", "Final Information: Bea Cole was born in Delft."]
 O1 = {"reason": STEPS, "extract": EXTRACTS}
 PARALLEL = {"step": ["Two facts. <search>Alpha director ## Bea Cole birthplace</search>", "I know. <answer>Delft</answer>"]}
@@ -30,7 +34,9 @@ async def test_search_o1_reasons_searches_and_answers() -> None:
 async def test_only_extracts_enter_the_reasoning() -> None:
     calls = of(await run_method(method_of("search_o1", O1)), LLMCalled)
     last, extract = calls[-1], calls[3]
-    assert "directed by" not in sent(last) and "<result>Bea Cole directed Alpha.</result>" in sent(last) and last.hidden[0].what == "passages"
+    assert (
+        "directed by" not in sent(last) and "<result>Bea Cole directed Alpha.</result>" in sent(last) and last.hidden[0].what == "passages"
+    )
     assert [m.role for m in last.messages] == ["system", "user", "assistant", "user", "assistant", "user"]
     assert last.messages[2].content == STEPS[0] and last.messages[4].content.endswith("<search>Bea Cole birthplace</search>")
     assert "born in Delft" in sent(extract) and "<search>Alpha director</search>" in sent(extract)
@@ -38,17 +44,26 @@ async def test_only_extracts_enter_the_reasoning() -> None:
 
 async def test_long_reasoning_is_abridged_for_the_extract() -> None:
     text, left_out = abridged("one\ntwo\n<search>x</search>\nfour\nfive\nsix\nseven\neight")
-    assert text.splitlines() == ["1. one", "...", "3. <search>x</search>", "...", "5. five", "6. six", "7. seven", "8. eight"] and left_out == 2
+    assert (
+        text.splitlines() == ["1. one", "...", "3. <search>x</search>", "...", "5. five", "6. six", "7. seven", "8. eight"]
+        and left_out == 2
+    )
     long = "\n".join(f"line {i}" for i in range(20)) + "\n<search>Alpha director</search>"
     call = of(await run_method(method_of("search_o1", O1 | {"reason": [long, STEPS[2]]})), LLMCalled)[1]
     assert "line 0" in sent(call) and "line 9" not in sent(call) and call.hidden[0].count == 16
 
 
-@pytest.mark.parametrize(("text", "value", "status"), [
-    ("Final Information: It is Delft.\nYes.", "It is Delft. Yes.", "ok"), ("**Final Information:**\n\nDelft", "Delft", "ok"),
-    ("Final Information: No helpful information found.", NOTHING, "ok"), ("Delft", NOTHING, "failed"), ("", NOTHING, "failed"),
-    ("<think>Final Information: X", NOTHING, "failed"),
-])
+@pytest.mark.parametrize(
+    ("text", "value", "status"),
+    [
+        ("Final Information: It is Delft.\nYes.", "It is Delft. Yes.", "ok"),
+        ("**Final Information:**\n\nDelft", "Delft", "ok"),
+        ("Final Information: No helpful information found.", NOTHING, "ok"),
+        ("Delft", NOTHING, "failed"),
+        ("", NOTHING, "failed"),
+        ("<think>Final Information: X", NOTHING, "failed"),
+    ],
+)
 def test_extracts(text: str, value: str, status: str) -> None:
     assert parse_extract(Completion(text=text))[:2] == (value, status)
 

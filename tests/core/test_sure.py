@@ -12,8 +12,10 @@ from trio_core.methods.sure import parse_candidates
 from trio_core.trace import trace_of
 
 SCRIPT: dict[str, Any] = {
-    "candidates": ["(a) Oslo, (b) Delft"], "support": ["Oslo is likely. DONE", "Bea Cole was born in Delft. DONE"],
-    "valid": ["False", "True"], "rank": ["Paragraph 2", "1"],
+    "candidates": ["(a) Oslo, (b) Delft"],
+    "support": ["Oslo is likely. DONE", "Bea Cole was born in Delft. DONE"],
+    "valid": ["False", "True"],
+    "rank": ["Paragraph 2", "1"],
 }
 
 
@@ -44,12 +46,18 @@ async def test_check_and_comparison_do_not_see_the_passages_and_a_case_sees_only
     assert "Oslo" not in hidden.messages[-1].content
 
 
-@pytest.mark.parametrize(("valid", "rank", "scoring", "scores"), [
-    (["True", "True"], ["1", "2"], "ranks", [1.0, 0.0]), (["True", "True"], ["1", "1"], "ranks", [0.5, 0.5]),
-    (["False", "True"], ["1", "1"], "ranks", [0.25, 0.75]), (["False", "True"], ["1", "2"], "ranks", [0.5, 0.5]),
-    (["maybe", "False"], ["none of it", "2"], "ranks", [0.5, 0.5]), (["True", "True"], ["1", "2"], "wins", [3.0, 1.0]),
-    (["False", "True"], ["1", "neither"], "wins", [1.5, 1.5]),
-])
+@pytest.mark.parametrize(
+    ("valid", "rank", "scoring", "scores"),
+    [
+        (["True", "True"], ["1", "2"], "ranks", [1.0, 0.0]),
+        (["True", "True"], ["1", "1"], "ranks", [0.5, 0.5]),
+        (["False", "True"], ["1", "1"], "ranks", [0.25, 0.75]),
+        (["False", "True"], ["1", "2"], "ranks", [0.5, 0.5]),
+        (["maybe", "False"], ["none of it", "2"], "ranks", [0.5, 0.5]),
+        (["True", "True"], ["1", "2"], "wins", [3.0, 1.0]),
+        (["False", "True"], ["1", "neither"], "wins", [1.5, 1.5]),
+    ],
+)
 async def test_scores(valid: list[str], rank: list[str], scoring: str, scores: list[float]) -> None:
     events = await ask({"scoring": scoring}, valid=valid, rank=rank)
     assert [k.score for k in of(events, Knowledge)] == scores
@@ -61,11 +69,20 @@ async def test_a_case_that_was_not_written_is_neither_checked_nor_compared() -> 
     assert of(events, Answered)[0].answer == "Delft" and events[-1].totals.calls == 4
 
 
-@pytest.mark.parametrize(("text", "names", "status"), [
-    ("(a) Oslo, (b) Delft", ["Oslo", "Delft"], "ok"), ("(a) Oslo\n(b) Delft\n(c) Rome", ["Oslo", "Delft"], "repaired"),
-    ("Oslo, Delft", ["Oslo", "Delft"], "repaired"), ("1. Oslo\n2. Delft", ["Oslo", "Delft"], "repaired"), ("(a) Oslo, (b) oslo.", ["Oslo"], "ok"),
-    ('<think>(a) X</think>(a) "Oslo", (b) **Delft**', ["Oslo", "Delft"], "ok"), ("Delft", ["Delft"], "repaired"), ("", [], "failed"), ("(a) (b)", [], "failed"),
-])
+@pytest.mark.parametrize(
+    ("text", "names", "status"),
+    [
+        ("(a) Oslo, (b) Delft", ["Oslo", "Delft"], "ok"),
+        ("(a) Oslo\n(b) Delft\n(c) Rome", ["Oslo", "Delft"], "repaired"),
+        ("Oslo, Delft", ["Oslo", "Delft"], "repaired"),
+        ("1. Oslo\n2. Delft", ["Oslo", "Delft"], "repaired"),
+        ("(a) Oslo, (b) oslo.", ["Oslo"], "ok"),
+        ('<think>(a) X</think>(a) "Oslo", (b) **Delft**', ["Oslo", "Delft"], "ok"),
+        ("Delft", ["Delft"], "repaired"),
+        ("", [], "failed"),
+        ("(a) (b)", [], "failed"),
+    ],
+)
 def test_candidates(text: str, names: list[str], status: str) -> None:
     assert parse_candidates(text, 2)[:2] == (names, status)
 

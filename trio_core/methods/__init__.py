@@ -24,7 +24,24 @@ from trio_core.methods.sure import Sure
 from trio_core.methods.trio import Trio
 
 METHODS: dict[str, type[Any]] = {
-    m.name: m for m in (Trio, Maps, NoRetrieval, Naive, IterRetgen, Ircot, Sure, SearchO1, ParallelSearch, Drag, MaRag, RqRag, SearchR1, R1Searcher, SelfRag)
+    m.name: m
+    for m in (
+        Trio,
+        Maps,
+        NoRetrieval,
+        Naive,
+        IterRetgen,
+        Ircot,
+        Sure,
+        SearchO1,
+        ParallelSearch,
+        Drag,
+        MaRag,
+        RqRag,
+        SearchR1,
+        R1Searcher,
+        SelfRag,
+    )
 }
 
 

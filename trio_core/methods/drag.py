@@ -62,8 +62,9 @@ class Drag(Machine[DragState]):
     about: ClassVar[str] = "Agents debate whether the passages suffice, then debate the answer; a moderator decides."
     page: ClassVar[PageText] = PageText(
         needs="Any chat engine; many calls, so it is the slowest method.",
-        differs="The authors give the moderator one system message and no question turn; here all is a user message. They end a run whose action "
-        "text they cannot read; here it goes to the answer. They keep an explanation behind the query in the query; here it is cut off.",
+        differs="The authors give the moderator one system message and no question turn; here all is a user message. They end a run whose "
+        "action text they cannot read; here it goes to the answer. They keep an explanation behind the query in the query; here it "
+        "is cut off.",
     )
     roles: ClassVar[tuple[str, ...]] = ("proponent", "opponent", "moderator", "answer_proponent", "answer_opponent", "answer")
     settings_type: ClassVar[type[MethodSettings]] = DragSettings
@@ -117,7 +118,12 @@ class Drag(Machine[DragState]):
         async for event in con:
             yield event
         choice = self.ask(
-            "moderator", state.round, _winner, pool=state.pool, question=state.question, proponent=pro.value or "(nothing)",
+            "moderator",
+            state.round,
+            _winner,
+            pool=state.pool,
+            question=state.question,
+            proponent=pro.value or "(nothing)",
             opponent=visible_text(con.completion.text).value or "(nothing)",
         )
         async for event in choice:
@@ -137,15 +143,25 @@ class Drag(Machine[DragState]):
             for role, turns in sides.items():
                 reads = role == "answer_proponent"
                 asked = self.ask(
-                    role, state.round, answer_of, pool=state.pool if reads else None, turns=tuple(turns), question=state.question,
+                    role,
+                    state.round,
+                    answer_of,
+                    pool=state.pool if reads else None,
+                    turns=tuple(turns),
+                    question=state.question,
                     hidden=() if reads else unseen(state.pool),
                 )
                 async for event in asked:
                     yield event
                 said[role] = visible_text(asked.completion.text).value or "(no answer)"
             decided = self.ask(
-                "answer", state.round, answer_of, pool=state.pool, question=state.question,
-                proponent=said["answer_proponent"], opponent=said["answer_opponent"],
+                "answer",
+                state.round,
+                answer_of,
+                pool=state.pool,
+                question=state.question,
+                proponent=said["answer_proponent"],
+                opponent=said["answer_opponent"],
             )
             async for event in decided:
                 yield event

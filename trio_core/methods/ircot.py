@@ -14,7 +14,16 @@ from pydantic import Field
 
 from trio_core.events import BaseEvent, RoundStarted
 from trio_core.methods.base import Carried, MethodSettings, PageText, State
-from trio_core.methods.machine import Machine, PoolState, PresetSettings, answered, sub_queries, under_question, unseen, unseen_texts
+from trio_core.methods.machine import (
+    Machine,
+    PoolState,
+    PresetSettings,
+    answered,
+    sub_queries,
+    under_question,
+    unseen,
+    unseen_texts,
+)
 from trio_core.methods.maps import RoundRecord
 from trio_core.methods.reading import CUT, first_sentence, marked_answer, thought_answer
 from trio_core.parsing import Parsed, query_key, visible_text
@@ -29,12 +38,33 @@ class IrcotSettings(PresetSettings):
     """IRCoT's settings; defaults are the authors'."""
 
     presets: ClassVar = {
-        "author": {"max_thoughts": 10, "top_k": 6, "max_passages": 15, "reader": True, "factual_queries": True, "sentences": "whole", "order": "found"},
+        "author": {
+            "max_thoughts": 10,
+            "top_k": 6,
+            "max_passages": 15,
+            "reader": True,
+            "factual_queries": True,
+            "sentences": "whole",
+            "order": "found",
+        },
         "flashrag": {
-            "max_thoughts": 2, "top_k": 5, "max_passages": 30, "reader": False, "factual_queries": False, "sentences": "to the first full stop",
+            "max_thoughts": 2,
+            "top_k": 5,
+            "max_passages": 30,
+            "reader": False,
+            "factual_queries": False,
+            "sentences": "to the first full stop",
             "order": "best last",
         },
-        "small": {"max_thoughts": 3, "top_k": 3, "max_passages": 9, "reader": True, "factual_queries": True, "sentences": "whole", "order": "found"},
+        "small": {
+            "max_thoughts": 3,
+            "top_k": 3,
+            "max_passages": 9,
+            "reader": True,
+            "factual_queries": True,
+            "sentences": "whole",
+            "order": "found",
+        },
     }
     preset: Literal["author", "flashrag", "small"] = "author"
     max_thoughts: int = Field(default=10, ge=1, le=30)
@@ -67,8 +97,9 @@ class Ircot(Machine[IrcotState]):
     page: ClassVar[PageText] = PageText(
         needs="Any chat engine.",
         differs="The authors show 15 to 20 worked examples; here one instruction asks for the next sentence. They leave near-duplicate "
-        "passages out by fuzzy matching; here passages of the same id or text. A sentence that repeats an earlier one ends the run. "
-        "Preset flashrag has no reader, so that without \"answer is\" all sentences are the answer, and does not search after the last sentence.",
+        "passages out by fuzzy matching; here passages of the same id or text. A sentence that repeats an earlier one ends the run."
+        ' Preset flashrag has no reader, so that without "answer is" all sentences are the answer, and does not search after the '
+        "last sentence.",
     )
     roles: ClassVar[tuple[str, ...]] = ("thought", "answer")
     settings_type: ClassVar[type[MethodSettings]] = IrcotSettings
@@ -96,8 +127,13 @@ class Ircot(Machine[IrcotState]):
             yield event
         pool = (*state.pool, *self._new(state.pool, found.records))
         asked = self.ask(
-            "thought", number, self._thought, pool=self._ordered(state.question, pool), question=state.question,
-            thoughts=" ".join(state.thoughts) or "nothing yet", hint=" Do not answer yet: a fact is still missing." if state.insist else "",
+            "thought",
+            number,
+            self._thought,
+            pool=self._ordered(state.question, pool),
+            question=state.question,
+            thoughts=" ".join(state.thoughts) or "nothing yet",
+            hint=" Do not answer yet: a fact is still missing." if state.insist else "",
         )
         async for event in asked:
             yield event

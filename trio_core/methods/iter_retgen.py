@@ -12,7 +12,15 @@ from pydantic import Field
 
 from trio_core.events import BaseEvent, RoundStarted
 from trio_core.methods.base import Carried, MethodSettings, PageText, State
-from trio_core.methods.machine import Machine, PresetSettings, answered, sub_queries, under_question, unseen, unseen_texts
+from trio_core.methods.machine import (
+    Machine,
+    PresetSettings,
+    answered,
+    sub_queries,
+    under_question,
+    unseen,
+    unseen_texts,
+)
 from trio_core.methods.maps import RoundRecord
 from trio_core.methods.reading import thought_answer
 from trio_core.methods.trio import answer_of
@@ -54,8 +62,8 @@ class IterRetgen(Machine[IterRetgenState]):
     page: ClassVar[PageText] = PageText(
         needs="Any chat engine.",
         differs="There is no authors' repository; preset paper follows the paper (two rounds, reasoned outputs), preset flashrag FlashRAG "
-        "(three rounds, bare answers appended to the question). Instructions stand in place of the paper's worked examples. "
-        "A query that repeats an earlier one ends the run.",
+        "(three rounds, bare answers appended to the question). Instructions stand in place of the paper's worked examples. A query"
+        " that repeats an earlier one ends the run.",
     )
     roles: ClassVar[tuple[str, ...]] = ("generate", "generate_short")
     settings_type: ClassVar[type[MethodSettings]] = IterRetgenSettings
@@ -85,16 +93,25 @@ class IterRetgen(Machine[IterRetgenState]):
         reasoned = self.settings.outputs == "reasoned"
         hidden = unseen(state.history, unseen_texts("earlier outputs", state.thoughts))
         asked = self.ask(
-            "generate" if reasoned else "generate_short", number, thought_answer if reasoned else answer_of,
-            pool=under_question(state.question, found.records), hidden=hidden, question=state.question,
+            "generate" if reasoned else "generate_short",
+            number,
+            thought_answer if reasoned else answer_of,
+            pool=under_question(state.question, found.records),
+            hidden=hidden,
+            question=state.question,
         )
         async for event in asked:
             yield event
         output = " ".join(visible_text(asked.completion.text).value.split())
-        yield state.model_copy(update={
-            "round": number, "thoughts": (*state.thoughts, output), "history": (*state.history, *found.records),
-            "answer": asked.value, "note": asked.parsed.note,
-        })
+        yield state.model_copy(
+            update={
+                "round": number,
+                "thoughts": (*state.thoughts, output),
+                "history": (*state.history, *found.records),
+                "answer": asked.value,
+                "note": asked.parsed.note,
+            }
+        )
 
     def _query(self, state: IterRetgenState) -> str:
         if not state.thoughts:

@@ -56,9 +56,9 @@ class MaRag(Machine[MaRagState]):
     about: ClassVar[str] = "Plans steps, turns each into a task, reads every passage by itself, and sums the answers up."
     page: ClassVar[PageText] = PageText(
         needs="Any chat engine; one call for each passage, so a server that batches helps.",
-        differs="The authors ask OpenAI models for JSON by function calls at temperature 0.3 and skip a question whose reply does not fit; here "
-        "plain labelled lines are asked for at temperature 0, JSON is read too, and a reply that fits neither is mended: no plan means one "
-        "step, no task means the step itself. Steps are limited.",
+        differs="The authors ask OpenAI models for JSON by function calls at temperature 0.3 and skip a question whose reply does not fit; "
+        "here plain labelled lines are asked for at temperature 0, JSON is read too, and a reply that fits neither is mended: no "
+        "plan means one step, no task means the step itself. Steps are limited.",
     )
     roles: ClassVar[tuple[str, ...]] = ("plan", "define", "extract", "solve", "aggregate", "answer")
     settings_type: ClassVar[type[MethodSettings]] = MaRagSettings
@@ -78,7 +78,9 @@ class MaRag(Machine[MaRagState]):
     def forked(self, state: MaRagState, verdict: VoteLabel) -> MaRagState:
         """Goes on only while the plan has further steps."""
         if verdict == "insufficient" and state.round >= len(state.plan):
-            raise InputError(f"round {state.round} was the last step of the plan, so there is nothing to go on with; fork from an earlier round")
+            raise InputError(
+                f"round {state.round} was the last step of the plan, so there is nothing to go on with; fork from an earlier round"
+            )
         return super().forked(state, verdict)
 
     async def round(self, state: MaRagState) -> AsyncIterator[BaseEvent | State]:
@@ -93,7 +95,14 @@ class MaRag(Machine[MaRagState]):
         step = state.plan[number - 1]
         plan = "\n".join(f"{n}. {s}" for n, s in enumerate(state.plan, 1))
         defined = self.ask(
-            "define", number, lambda c: parse_task(c, step), hidden=unseen(state.history), question=state.question, plan=plan, step=step, done=_done(state),
+            "define",
+            number,
+            lambda c: parse_task(c, step),
+            hidden=unseen(state.history),
+            question=state.question,
+            plan=plan,
+            step=step,
+            done=_done(state),
         )
         async for event in defined:
             yield event
@@ -137,7 +146,9 @@ class MaRag(Machine[MaRagState]):
 
     async def _aggregate(self, state: MaRagState, number: int, step: str, task: str) -> AsyncIterator[BaseEvent | Parsed[tuple[str, bool]]]:
         """An answer from the task alone."""
-        yield SubQueries(round=number, queries=(SubQuery(text=task, direction=step, repeated=True, note="answered from the steps before, no search"),))
+        yield SubQueries(
+            round=number, queries=(SubQuery(text=task, direction=step, repeated=True, note="answered from the steps before, no search"),)
+        )
         solved = self.ask("aggregate", number, parse_solution, hidden=unseen(state.history), task=task)
         async for event in solved:
             yield event
@@ -166,7 +177,9 @@ def parse_plan_steps(completion: Completion, limit: int) -> Parsed[list[str]]:
     if not found.value:
         return Parsed([], "failed", visible_text(completion.text).note or "no plan; the question is the only step")
     cut = len(found.value) > limit
-    return Parsed(found.value[:limit], "repaired" if cut else found.status, f"{len(found.value)} steps, {limit} taken" if cut else found.note)
+    return Parsed(
+        found.value[:limit], "repaired" if cut else found.status, f"{len(found.value)} steps, {limit} taken" if cut else found.note
+    )
 
 
 def parse_task(completion: Completion, step: str) -> Parsed[tuple[bool, str]]:

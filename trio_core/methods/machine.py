@@ -13,7 +13,18 @@ from pydantic import model_validator
 from trio_core.errors import InputError
 from trio_core.events import Answered, BaseEvent, Hidden, SubQueries
 from trio_core.evidence import VoteLabel
-from trio_core.methods.base import MethodSettings, Reply, State, Tools, ask, first_seen, fork_state, prompt_budget, retrieved, search
+from trio_core.methods.base import (
+    MethodSettings,
+    Reply,
+    State,
+    Tools,
+    ask,
+    first_seen,
+    fork_state,
+    prompt_budget,
+    retrieved,
+    search,
+)
 from trio_core.methods.maps import RoundRecord
 from trio_core.parsing import Parsed, query_key
 from trio_core.pool import FittedPool, Repeats, fit_pool
@@ -86,9 +97,7 @@ class Found:
         for n, ((index, query), result) in enumerate(zip(fresh, results, strict=True)):
             # The batch is one search; its time stands at the first query so that sums stay right.
             yield retrieved(self._number, index, query.text, result, self._k, 0.0 if n else seconds, seen)
-        self.records = tuple(
-            RoundRecord(query=q.text, hits=r.hits, round=self._number) for (_, q), r in zip(fresh, results, strict=True)
-        )
+        self.records = tuple(RoundRecord(query=q.text, hits=r.hits, round=self._number) for (_, q), r in zip(fresh, results, strict=True))
 
 
 class Machine(Generic[S]):
@@ -153,7 +162,16 @@ class Machine(Generic[S]):
                 fitted = await fit_pool(pool, budget, self.tools.engine.count_tokens, self.repeats)
             messages = (*prompt.render(pool=fitted.text, **values), *turns)
             async for item in ask(
-                self.tools, role, number, messages, parse, hidden=hidden, dropped=fitted.dropped, branch=branch, stop=stop, logprobs=logprobs
+                self.tools,
+                role,
+                number,
+                messages,
+                parse,
+                hidden=hidden,
+                dropped=fitted.dropped,
+                branch=branch,
+                stop=stop,
+                logprobs=logprobs,
             ):
                 yield item
 

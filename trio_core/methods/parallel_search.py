@@ -51,10 +51,12 @@ class ParallelSearch(Machine[ChainState]):
     title: ClassVar[str] = "ParallelSearch"
     about: ClassVar[str] = "Splits a question into parts, searches all parts at once, and goes on until it can answer."
     page: ClassVar[PageText] = PageText(
-        needs="A chat engine with a model that keeps to tags; without raw completions each step is an assistant turn and each result a user turn. "
-        "Of the authors' models (hub TreezzZ/ParallelSearch-7b-base) the base one wants raw completions, so chat turns are not what it was trained on.",
-        differs="Run by a prompt, not by training. The authors put no sub-question above its passages and cut a result in mid-passage; here each "
-        "part is named, passages are left out whole, parts are stripped and capped, and a part that was searched before is not searched again.",
+        needs="A chat engine with a model that keeps to tags; without raw completions each step is an assistant turn and each result a "
+        "user turn. Of the authors' models (hub TreezzZ/ParallelSearch-7b-base) the base one wants raw completions, so chat turns "
+        "are not what it was trained on.",
+        differs="Run by a prompt, not by training. The authors put no sub-question above its passages and cut a result in mid-passage; here"
+        " each part is named, passages are left out whole, parts are stripped and capped, and a part that was searched before is "
+        "not searched again.",
     )
     roles: ClassVar[tuple[str, ...]] = ("step",)
     settings_type: ClassVar[type[MethodSettings]] = ParallelSearchSettings

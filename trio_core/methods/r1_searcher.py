@@ -36,11 +36,11 @@ class R1Searcher(RawSearch):
     title: ClassVar[str] = "R1-Searcher"
     about: ClassVar[str] = "A base model trained to search: keywords between its own tags, documents back, then an answer."
     page: ClassVar[PageText] = PageText(
-        needs="A server that continues a raw text, best vLLM with XXsongLALA/Qwen-2.5-7B-base-RAG-RL or "
-        "XXsongLALA/Llama-3.1-8B-instruct-RAG-RL. Untrained models seldom keep to the tags.",
-        differs="The prompt is in words of our own; point engine.roles.step.prompt_file at the prompt that the checkpoint was trained on. The "
-        "authors write \"I don't know.\" where a run ends without an answer; here it has none and says why. Their figures come from "
-        "another corpus (KILT 2019) and encoder (bge-large).",
+        needs="A server that continues a raw text, best vLLM with XXsongLALA/Qwen-2.5-7B-base-RAG-RL or XXsongLALA/Llama-3.1-8B-instruct-"
+        "RAG-RL. Untrained models seldom keep to the tags.",
+        differs="The prompt is in words of our own; point engine.roles.step.prompt_file at the prompt that the checkpoint was trained on. "
+        "The authors write \"I don't know.\" where a run ends without an answer; here it has none and says why. Their figures come "
+        "from another corpus (KILT 2019) and encoder (bge-large).",
     )
     roles: ClassVar[tuple[str, ...]] = ("step",)
     settings_type: ClassVar[type[MethodSettings]] = R1SearcherSettings

@@ -46,8 +46,16 @@ async def need_raw(tools: Tools, method: str) -> None:
 
 
 def continue_text(
-    tools: Tools, role: str, number: int, text: str, parse: Callable[[Completion], Parsed[T]], *, stop: tuple[str, ...] = (),
-    hidden: tuple[Hidden, ...] = (), branch: str | None = None, alternatives: int = 0,
+    tools: Tools,
+    role: str,
+    number: int,
+    text: str,
+    parse: Callable[[Completion], Parsed[T]],
+    *,
+    stop: tuple[str, ...] = (),
+    hidden: tuple[Hidden, ...] = (),
+    branch: str | None = None,
+    alternatives: int = 0,
 ) -> Asked[T]:
     """One raw call; the event holds the text as one message."""
 
@@ -117,12 +125,16 @@ class RawSearch(Machine[TextState]):
         yield RoundStarted(round=number)
         if state.insist:
             state = state.model_copy(update={"text": state.text + AGAIN, "insist": False})
-        step = continue_text(self.tools, "step", number, self.opening(state.question) + state.text, self._read, stop=(self.close, "</answer>"))
+        step = continue_text(
+            self.tools, "step", number, self.opening(state.question) + state.text, self._read, stop=(self.close, "</answer>")
+        )
         async for event in step:
             yield event
         action, state = step.value, state.model_copy(update={"round": number, "text": state.text + step.value.step})
         if action.kind == "answer":
-            yield state.model_copy(update={"answer": action.text, "stop": "answered" if action.text else "no_output", "note": "the answer is empty"})
+            yield state.model_copy(
+                update={"answer": action.text, "stop": "answered" if action.text else "no_output", "note": "the answer is empty"}
+            )
             return
         if number == self.rounds():
             yield state.model_copy(update={"note": "the last turn held no answer"})

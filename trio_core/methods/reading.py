@@ -14,7 +14,9 @@ from trio_core.values import Completion
 
 CUT = "cut at the token limit"
 _MARKER = re.compile(r"\banswer(?:\s+to\s+[^:.\n]{1,80})?\s+is\b\s*:?\s*", re.IGNORECASE)
-_ABBREVIATION = re.compile(r"(?:\b(?:mr|mrs|ms|dr|st|prof|gen|sen|rev|jr|sr|no|vs|etc|inc|ltd|co|ca|approx|e\.g|i\.e|u\.s|u\.k)|\b[A-Z])\.$", re.IGNORECASE)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:mr|mrs|ms|dr|st|prof|gen|sen|rev|jr|sr|no|vs|etc|inc|ltd|co|ca|approx|e\.g|i\.e|u\.s|u\.k)|\b[A-Z])\.$", re.IGNORECASE
+)
 
 
 def marked_answer(text: str) -> str | None:
@@ -90,7 +92,11 @@ def _json_fields(text: str) -> dict[str, str]:
         value = json.JSONDecoder().raw_decode(text[start:])[0]
     except json.JSONDecodeError:
         return {}
-    return {str(k).lower(): v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for k, v in value.items()} if isinstance(value, dict) else {}
+    return (
+        {str(k).lower(): v if isinstance(v, str) else json.dumps(v, ensure_ascii=False) for k, v in value.items()}
+        if isinstance(value, dict)
+        else {}
+    )
 
 
 class Action(NamedTuple):
@@ -124,7 +130,9 @@ def read_action(completion: Completion) -> Parsed[Action]:
     if answer is not None:
         return Parsed(Action("answer", answer, text))
     if opened is None:
-        return Parsed(Action("none", "", text), "failed", shown.note or (CUT if cut else "neither search nor answer" if text else "empty output"))
+        return Parsed(
+            Action("none", "", text), "failed", shown.note or (CUT if cut else "neither search nor answer" if text else "empty output")
+        )
     closed = _END.search(text, opened.end())
     if closed is None and cut:
         return Parsed(Action("none", "", text[: opened.start()].rstrip()), "failed", f"search {CUT}")

@@ -69,9 +69,10 @@ class RqRag(Machine[RqRagState]):
     about: ClassVar[str] = "Refines the question in three ways, again and again, and takes the most confident of all answers."
     page: ClassVar[PageText] = PageText(
         needs="A chat engine that shows log-probabilities; without them set select = vote.",
-        differs="The authors' model (hub zorowin123/rq_rag_llama2_7B) writes queries after special tokens by raw completion; here three prompts "
-        "ask any chat model for the three kinds of query, greedily. Confidence is the geometric mean of the token probabilities, so the "
-        "authors' perplexity and confidence choose alike. A branch without a new query ends; theirs goes on with a dummy.",
+        differs="The authors' model (hub zorowin123/rq_rag_llama2_7B) writes queries after special tokens by raw completion; here three "
+        "prompts ask any chat model for the three kinds of query, greedily. Confidence is the geometric mean of the token "
+        "probabilities, so the authors' perplexity and confidence choose alike. A branch without a new query ends; theirs goes on "
+        "with a dummy.",
     )
     roles: ClassVar[tuple[str, ...]] = (*KINDS, "respond")
     settings_type: ClassVar[type[MethodSettings]] = RqRagSettings
@@ -115,7 +116,14 @@ class RqRag(Machine[RqRagState]):
         history = (*state.history, *found.records)
         for i, node in enumerate(grown):
             responded = self.ask(
-                "respond", number, answer_of, pool=node.records, branch=node.path, hidden=_others(history, node), logprobs=True, question=state.question,
+                "respond",
+                number,
+                answer_of,
+                pool=node.records,
+                branch=node.path,
+                hidden=_others(history, node),
+                logprobs=True,
+                question=state.question,
             )
             async for event in responded:
                 yield event
@@ -126,7 +134,9 @@ class RqRag(Machine[RqRagState]):
         for node in everything:
             if node in grown or node == best:
                 query = (node.records[-1].query,) if node.records else ()
-                yield Knowledge(round=number, branch=node.path, summary=node.answer, notes=query, score=node.confidence, chosen=node == best)
+                yield Knowledge(
+                    round=number, branch=node.path, summary=node.answer, notes=query, score=node.confidence, chosen=node == best
+                )
         yield state.model_copy(update={"round": number, "nodes": everything, "history": history, "stop": "" if nodes else "no_query"})
 
     async def _check_engine(self) -> None:
@@ -140,7 +150,13 @@ class RqRag(Machine[RqRagState]):
 
     def _query(self, state: RqRagState, parent: Node, kind: str, number: int) -> Asked[str]:
         return self.ask(
-            kind, number, _one_query, pool=parent.records, branch=_path(parent, kind), hidden=_others(state.history, parent), question=state.question
+            kind,
+            number,
+            _one_query,
+            pool=parent.records,
+            branch=_path(parent, kind),
+            hidden=_others(state.history, parent),
+            question=state.question,
         )
 
     async def answer(self, state: RqRagState) -> AsyncIterator[BaseEvent]:

@@ -50,10 +50,11 @@ class SearchO1(Machine[ChainState]):
     title: ClassVar[str] = "Search-o1"
     about: ClassVar[str] = "Reasons step by step and searches when it lacks a fact; a second call reads the passages for it."
     page: ClassVar[PageText] = PageText(
-        needs="A chat engine with a model that keeps to search tags; without raw completions each step is an assistant turn and each result "
-        "a user turn. A small model often never searches.",
-        differs="The authors continue one raw text of QwQ-32B and search the web with Bing; here chat turns continue it and passages of the "
-        "corpus stand in for pages. The search tag is <search> (theirs is read too), and \"the answer is\" counts where the box is missing.",
+        needs="A chat engine with a model that keeps to search tags; without raw completions each step is an assistant turn and each "
+        "result a user turn. A small model often never searches.",
+        differs="The authors continue one raw text of QwQ-32B and search the web with Bing; here chat turns continue it and passages of the"
+        ' corpus stand in for pages. The search tag is <search> (theirs is read too), and "the answer is" counts where the box is '
+        "missing.",
     )
     roles: ClassVar[tuple[str, ...]] = ("reason", "extract", "answer")
     settings_type: ClassVar[type[MethodSettings]] = SearchO1Settings
@@ -74,7 +75,9 @@ class SearchO1(Machine[ChainState]):
         """One step of reasoning and, where it searches, one extract."""
         number = state.round + 1
         yield RoundStarted(round=number)
-        step = self.ask("reason", number, read_action, turns=state.prompted(), hidden=unseen(state.history), stop=STOPS, question=state.question)
+        step = self.ask(
+            "reason", number, read_action, turns=state.prompted(), hidden=unseen(state.history), stop=STOPS, question=state.question
+        )
         async for event in step:
             yield event
         action = step.value
@@ -95,7 +98,9 @@ class SearchO1(Machine[ChainState]):
         reasoning = "\n".join(t.content for t in (*state.turns, Message(role="assistant", content=action.step)))
         text, left_out = abridged(reasoning)
         hidden = (Hidden(what="lines of reasoning", count=left_out, tokens=(len(reasoning) - len(text)) // 4),) if left_out else ()
-        read = self.ask("extract", number, parse_extract, pool=found.records, hidden=hidden, question=state.question, reasoning=text, query=action.text)
+        read = self.ask(
+            "extract", number, parse_extract, pool=found.records, hidden=hidden, question=state.question, reasoning=text, query=action.text
+        )
         async for event in read:
             yield event
         yield Knowledge(round=number, notes=(read.value,) if read.value != NOTHING else ())
@@ -104,7 +109,9 @@ class SearchO1(Machine[ChainState]):
     async def answer(self, state: ChainState) -> AsyncIterator[BaseEvent]:
         """The boxed answer, or one call without passages where there is none."""
         if state.answer or not self.settings.backoff:
-            yield answered(Parsed(state.answer, "ok" if state.answer else "failed", state.note or "the limit of turns came before an answer"))
+            yield answered(
+                Parsed(state.answer, "ok" if state.answer else "failed", state.note or "the limit of turns came before an answer")
+            )
             return
         asked = self.ask("answer", state.round, answer_of, hidden=unseen(state.history), question=state.question)
         async for event in asked:

@@ -35,10 +35,11 @@ class SearchR1(RawSearch):
     title: ClassVar[str] = "Search-R1"
     about: ClassVar[str] = "A model trained to search: it thinks, searches and answers in one growing text."
     page: ClassVar[PageText] = PageText(
-        needs="A server that continues a raw text, best vLLM with a checkpoint of the hub such as "
-        "PeterJinGo/SearchR1-nq_hotpotqa_train-qwen2.5-7b-em-ppo. Untrained models seldom keep to the tags.",
-        differs="The prompt is in words of our own; point engine.roles.step.prompt_file at the prompt that the checkpoint was trained on. Answers "
-        "are read from the model's own turns, so that one answer tag is enough; passages that do not fit are left out whole.",
+        needs="A server that continues a raw text, best vLLM with a checkpoint of the hub such as PeterJinGo/SearchR1-nq_hotpotqa_train-"
+        "qwen2.5-7b-em-ppo. Untrained models seldom keep to the tags.",
+        differs="The prompt is in words of our own; point engine.roles.step.prompt_file at the prompt that the checkpoint was trained on. "
+        "Answers are read from the model's own turns, so that one answer tag is enough; passages that do not fit are left out "
+        "whole.",
     )
     roles: ClassVar[tuple[str, ...]] = ("step",)
     settings_type: ClassVar[type[MethodSettings]] = SearchR1Settings

@@ -25,7 +25,9 @@ RELEVANCE = ("[Relevant]", "[Irrelevant]")
 SUPPORT = ("[Fully supported]", "[Partially supported]", "[No support / Contradictory]")
 UTILITY = tuple(f"[Utility:{n}]" for n in range(1, 6))
 UTILITY_WORTH = (-1.0, -0.5, 0.0, 0.5, 1.0)
-_CONTROL = re.compile(r"\[(?:No )?Retrieval\]|\[Continue to Use Evidence\]|\[(?:Ir)?[Rr]elevant\]|\[[^\]]*upport[^\]]*\]|\[Utility:\d\]|</?paragraph>|</?s>")
+_CONTROL = re.compile(
+    r"\[(?:No )?Retrieval\]|\[Continue to Use Evidence\]|\[(?:Ir)?[Rr]elevant\]|\[[^\]]*upport[^\]]*\]|\[Utility:\d\]|</?paragraph>|</?s>"
+)
 
 
 class SelfRagSettings(PresetSettings):
@@ -62,10 +64,11 @@ class SelfRag(Machine[SelfRagState]):
     title: ClassVar[str] = "Self-RAG"
     about: ClassVar[str] = "A model trained to grade itself: it answers from each passage by itself and keeps its best-graded answer."
     page: ClassVar[PageText] = PageText(
-        needs="A server that continues a raw text and shows log-probabilities, best vLLM with selfrag/selfrag_llama2_7b or "
-        "_13b. Other models know no grading tokens.",
-        differs="The authors ask for all 32,016 log-probabilities, which servers refuse; here for 20 (more needs vLLM's --max-logprobs), and what "
-        "is not among them counts as impossible, as in FlashRAG (which asks for 5). P(retrieve) is a probability, not its logarithm as in their script. Short form only, without their beam search.",
+        needs="A server that continues a raw text and shows log-probabilities, best vLLM with selfrag/selfrag_llama2_7b or _13b. Other "
+        "models know no grading tokens.",
+        differs="The authors ask for all 32,016 log-probabilities, which servers refuse; here for 20 (more needs vLLM's --max-logprobs), "
+        "and what is not among them counts as impossible, as in FlashRAG (which asks for 5). P(retrieve) is a probability, not its "
+        "logarithm as in their script. Short form only, without their beam search.",
     )
     roles: ClassVar[tuple[str, ...]] = ("retrieve", "generate", "direct")
     settings_type: ClassVar[type[MethodSettings]] = SelfRagSettings
@@ -85,7 +88,9 @@ class SelfRag(Machine[SelfRagState]):
         await self._check_engine()
         yield RoundStarted(round=1)
         done = state.model_copy(update={"round": 1, "stop": "one_round"})
-        decided = continue_text(self.tools, "retrieve", 1, self._text("retrieve", state) + "\n", self._wants_search, alternatives=self.settings.alternatives)
+        decided = continue_text(
+            self.tools, "retrieve", 1, self._text("retrieve", state) + "\n", self._wants_search, alternatives=self.settings.alternatives
+        )
         async for event in decided:
             yield event
         if not decided.value:
@@ -103,7 +108,13 @@ class SelfRag(Machine[SelfRagState]):
             branch = f"{n}. {hit.passage.title or hit.passage.id}"
             others = unseen([PoolEntry(query="", hits=tuple(h for h in found.records[0].hits if h is not hit))])
             written = continue_text(
-                self.tools, "generate", 1, self._text("generate", state, hit), read_output, hidden=others, branch=branch,
+                self.tools,
+                "generate",
+                1,
+                self._text("generate", state, hit),
+                read_output,
+                hidden=others,
+                branch=branch,
                 alternatives=self.settings.alternatives,
             )
             async for event in written:

@@ -54,8 +54,8 @@ class Sure(Machine[SureState]):
     page: ClassVar[PageText] = PageText(
         needs="Any chat engine; four kinds of calls, each short.",
         differs="The authors put all into one system message; here passages come first in the user message. A reply that is no list of "
-        "candidates is split at lines or commas; one candidate alone is the answer without further calls. FlashRAG takes any number of "
-        "candidates, here at most max_candidates; its 32-token limit on the summaries is not taken over.",
+        "candidates is split at lines or commas; one candidate alone is the answer without further calls. FlashRAG takes any number"
+        " of candidates, here at most max_candidates; its 32-token limit on the summaries is not taken over.",
     )
     roles: ClassVar[tuple[str, ...]] = ("candidates", "support", "valid", "rank")
     settings_type: ClassVar[type[MethodSettings]] = SureSettings
@@ -105,7 +105,9 @@ class Sure(Machine[SureState]):
         listed = "\n".join(case.label(i) for i in range(len(case.names)))
         for i, name in enumerate(case.names):
             choices = f"Candidates:\n{listed}\n\n" if self.settings.show_choices else ""
-            argued = self.ask("support", 1, _support, pool=state.pool, branch=case.label(i), question=state.question, choices=choices, candidate=name)
+            argued = self.ask(
+                "support", 1, _support, pool=state.pool, branch=case.label(i), question=state.question, choices=choices, candidate=name
+            )
             async for event in argued:
                 yield event
             case.supports.append(argued.value)
@@ -114,7 +116,14 @@ class Sure(Machine[SureState]):
                 case.valid.append(False)
                 continue
             checked = self.ask(
-                "valid", 1, _valid, branch=case.label(i), hidden=unseen(state.pool), question=state.question, summary=case.supports[i], candidate=name,
+                "valid",
+                1,
+                _valid,
+                branch=case.label(i),
+                hidden=unseen(state.pool),
+                question=state.question,
+                summary=case.supports[i],
+                candidate=name,
             )
             async for event in checked:
                 yield event
@@ -127,8 +136,14 @@ class Sure(Machine[SureState]):
                 continue
             for first, second in (pair, pair[::-1]):
                 ranked = self.ask(
-                    "rank", 1, _which, hidden=unseen(state.pool), branch=f"{case.label(first)} against {case.label(second)}",
-                    question=state.question, first=case.supports[first], second=case.supports[second],
+                    "rank",
+                    1,
+                    _which,
+                    hidden=unseen(state.pool),
+                    branch=f"{case.label(first)} against {case.label(second)}",
+                    question=state.question,
+                    first=case.supports[first],
+                    second=case.supports[second],
                 )
                 async for event in ranked:
                     yield event

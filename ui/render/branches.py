@@ -26,6 +26,8 @@ def _branch(index: int, branch: Knowledge, calls: int) -> str:
     short = branch.summary if len(branch.summary) <= SHORT else branch.summary[: SHORT - 1] + "…"
     notes = "".join(f"<li>{esc(note)}</li>" for note in branch.notes)
     return (
-        f'<details class="call" data-k="b{index}"><summary><b>{esc(branch.branch)}</b>{chosen}<span class="facts">{score}{plural(calls, "call")}</span>'
-        f'<div class="hid">{esc(short) or "nothing written"}</div></summary><p>{esc(branch.summary)}</p>{f"<ul>{notes}</ul>" if notes else ""}</details>'
+        f'<details class="call" data-k="b{index}"><summary><b>{esc(branch.branch)}</b>'
+        f'{chosen}<span class="facts">{score}{plural(calls, "call")}</span>'
+        f'<div class="hid">{esc(short) or "nothing written"}</div></summary>'
+        f'<p>{esc(branch.summary)}</p>{f"<ul>{notes}</ul>" if notes else ""}</details>'
     )
