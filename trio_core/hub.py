@@ -123,21 +123,22 @@ class RunHub:
         if run is None or run.task is None or run.task.done():
             return
         with self._lock:
-            run.status = "stopping"
-        run.task.cancel()
+            already, run.status = run.status == "stopping", "stopping"
+        if not already:  # a second cancel would hit the storing of the first one's end
+            run.task.cancel()
         await asyncio.wait([run.task])
 
     async def close(self) -> None:
         """Interrupts all runs; they can be continued after the next start."""
         if self._pulse:
             self._pulse.cancel()
-        tasks = [r.task for r in self._runs.values() if r.task and not r.task.done()]
-        for run in self._runs.values():
-            run.stopping_as = "interrupted"
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        open_ = [(run, run.task) for run in self._runs.values() if run.task and not run.task.done()]
+        for run, task in open_:
+            if run.status != "stopping":
+                run.stopping_as = "interrupted"
+                task.cancel()
+        if open_:
+            await asyncio.wait([task for _, task in open_])
 
     async def wait(self, run_id: str) -> None:
         """Returns once a run of this process has ended."""

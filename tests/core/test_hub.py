@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import time
+from collections.abc import Awaitable
 from typing import Any
 
 import pytest
@@ -87,6 +89,27 @@ async def test_stop_is_stored_and_the_run_can_go_on() -> None:
     await again.wait(run_id)
     events = store.events(run_id)
     assert isinstance(events[-1], RunFinished) and [e.seq for e in events] == list(range(len(events)))
+
+
+async def test_stopping_twice_and_closing_meanwhile_keeps_the_end() -> None:
+    class Slow(MemoryStore):
+        def append(self, run_id: str, event: StoredEvent) -> None:
+            if isinstance(event, RunFailed):
+                time.sleep(0.2)
+            super().append(run_id, event)
+
+    store = Slow()
+    hub = hub_of(SLOW, store)
+    run_id = await hub.start(ask())
+    await until_event(hub, run_id, "state_saved")
+    await asyncio.gather(hub.stop(run_id), *(_soon(hub.stop(run_id)) for _ in range(2)), _soon(hub.close()))
+    end = store.events(run_id)[-1]
+    assert isinstance(end, RunFailed) and end.status == "stopped" and hub.poll(run_id).status == "stopped"
+
+
+async def _soon(work: Awaitable[None]) -> None:
+    await asyncio.sleep(0.05)
+    await work
 
 
 async def test_closing_marks_runs_as_interrupted() -> None:

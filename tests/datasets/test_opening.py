@@ -9,7 +9,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.datasets.samples import HOTPOT, MUSIQUE, lines
@@ -118,6 +118,7 @@ def test_a_long_list_is_read_piece_by_piece() -> None:
     assert [item["n"] for _, item in items] == list(range(1, 2000))
 
 
+@settings(deadline=None)
 @given(st.lists(st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda x: st.lists(x, max_size=3) | st.dictionaries(st.text(max_size=3), x, max_size=3))),
        st.integers(1, 7), st.sampled_from([None, 1]))
 def test_streams_what_json_loads(values: list[object], chunk: int, indent: int | None) -> None:

@@ -62,7 +62,7 @@ async def test_a_stopped_batch_goes_on_in_the_middle_of_a_run() -> None:
         await asyncio.sleep(0.005)
     await work.stop()
     progress = await task
-    assert (progress.done, first.rows, work.ended.is_set()) == (0, [], True)
+    assert (progress.done, first.rows) == (0, [])
     assert [i.status for i in first.store.runs_of_group("eval-1")] == ["stopped"] * 2
     hold = False
     second = Bench(slow, first.store)

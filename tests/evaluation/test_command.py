@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import signal
@@ -16,8 +15,8 @@ import pytest
 
 from storage import open_store
 from trio_core.__main__ import main
-from trio_core.cli.evaluate import _terms
 from trio_core.datasets import open_dataset
+from trio_core.evaluation.wish import Wish, terms_of
 from trio_core.settings import PROJECT_ROOT, load_settings
 
 FILES = {"evaluation.json", "rows.jsonl", "summary.md", "summary.json", "table.csv", "table.tex"}
@@ -65,17 +64,17 @@ def test_what_differs_is_refused_and_reports_can_be_joined(tmp_path: Path, capsy
 
 
 @pytest.mark.parametrize(("more", "said"), [
-    (["--method", "trio", "--concurrency", "0"], "--concurrency must be at least 1"), (["--method", "trio", "--sample"], "--sample needs --limit"),
+    (["--method", "trio", "--concurrency", "0"], "--concurrency must be at least 1"), (["--method", "trio", "--sample"], "a sample needs a limit"),
     (["--method", "nobody"], "nobody"), (["--method", "trio", "--set", "store_opener=nothing:here"], "names no function"),
 ])
 def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], more: list[str], said: str) -> None:
     assert main(flags(tmp_path, *more)) == 2
-    assert said in capsys.readouterr().err
+    assert said in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
 def test_the_folder_keeps_no_password() -> None:
-    args = argparse.Namespace(dataset="demo", split="", sample=False, limit=None, seed=0)
-    terms = _terms(args, load_settings("scripted", flags=["store_url=postgresql://me:s3:cret@host/db"]), "zero-shot")
+    settings = load_settings("scripted", flags=["store_url=postgresql://me:s3:cret@host/db"])
+    terms = terms_of(Wish(dataset="demo", methods=("trio",)), settings, "zero-shot")
     assert terms.store == "postgresql://me:…@host/db"
 
 

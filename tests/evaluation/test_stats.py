@@ -7,7 +7,7 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trio_core.evaluation import stats
@@ -42,7 +42,8 @@ def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     assert np.array_equal(whole, stats.drawn_means(values, 1000, np.random.default_rng(0))) and len(whole) == 1000
 
 
-@given(st.integers(0, 9), st.integers(0, 9))
+@settings(deadline=None)
+@given(st.integers(0, 6), st.integers(0, 6))
 def test_the_sign_test_counts_all_outcomes(wins: int, losses: int) -> None:
     n = wins + losses
     ways = [sum(w) for w in itertools.product((0, 1), repeat=n)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import re
 import shlex
 import signal
 import sys
@@ -13,23 +12,16 @@ from typing import Any
 
 from trio_core.cli.common import add_settings_flags, settings_from_args
 from trio_core.cli.store import open_run_store
-from trio_core.datasets import EvidenceMap, Question, map_evidence, open_dataset
 from trio_core.engines.base import JudgeAdapter
 from trio_core.errors import InputError
-from trio_core.evaluation.batch import Batch, Plan
-from trio_core.evaluation.folder import Terms, agree
-from trio_core.evaluation.report import ROWS, about, write_report
-from trio_core.evaluation.rows import append_row, latest, mend, read_rows
-from trio_core.evaluation.summary import METRICS, summarize
-from trio_core.evaluation.values import EvaluationStore, Progress, Row, entrant
-from trio_core.methods import method_type
-from trio_core.retrieval.corpus import Corpus
+from trio_core.evaluation.summary import METRICS
+from trio_core.evaluation.task import EvaluationTask
+from trio_core.evaluation.values import Progress
+from trio_core.evaluation.wish import Wish, make_ready
 from trio_core.settings import Settings
 from trio_core.workbench import Workbench
 
 EVERY_S = 1.0
-STOP_S = 60.0
-_PASSWORD = re.compile(r"(://[^:/@]*:)[^@]*@")
 
 
 def add_parser(commands: Any) -> None:
@@ -58,35 +50,22 @@ def add_parser(commands: Any) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0 when all is done (failed runs are rows of the report), 130 after Ctrl-C (what is done is reported)."""
-    for name in ("concurrency", "repeats"):
-        if getattr(args, name) < 1:
-            raise InputError(f"--{name} must be at least 1, got {getattr(args, name)}")
+    for name in ("limit", "concurrency", "repeats"):
+        if (value := getattr(args, name)) is not None and value < 1:
+            raise InputError(f"--{name} must be at least 1, got {value}")
     settings = _settings(args)
-    questions, said = _questions(args, settings)
-    entrants = list({e.label: e for text in args.method for e in map(entrant, text.split(","))}.values())
     store = open_run_store(settings)
     live = getattr(store, "live_judge", None)
     judge = live().adapter(settings.data_dir) if live and args.judge == "live" else JudgeAdapter()
     bench = Workbench(settings, store, judge=judge)
     try:
-        for e in entrants:
-            bench.method_settings(e.method, e.settings)
-        terms = agree(args.out, _terms(args, settings, judge.name))
-        evidence, evidence_said = _evidence(args, settings, questions)
-        print(f"evaluation {terms.id}: {said}\n{evidence_said}", file=sys.stderr)
-        plan = Plan(terms.id, entrants, questions, evidence, args.repeats, args.seed, args.retry_failed)
+        ready = make_ready(_wish(args), settings, args.out, judge.name)
+        print(f"evaluation {ready.plan.id}: {ready.data}\n{ready.evidence}", file=sys.stderr)
         bench.bring_up(wait=True)
-        stopped = _work(bench, store, plan, args)
-        roles = dict.fromkeys(role for e in entrants for role in method_type(e.method).roles)
-        models = {role: " + ".join(filter(None, bench.engine.describe(role))) for role in roles}
-        identity = bench.retriever.identity() if bench.retriever else {}
-        facts = about(
-            f"python -m trio_core {shlex.join(sys.argv[1:])}", terms.id, settings.profile, models=models, judge=judge.name, dataset=said,
-            index={str(k): str(v) for k, v in identity.items()}, evidence=evidence_said, seed=str(args.seed),
-            notes=("stopped before its end",) if stopped else (),
-        )
-        print(write_report(args.out, summarize(_rows(args, plan), args.metric, seed=args.seed), facts))
-        return 130 if stopped else 0
+        task = EvaluationTask(bench, store, ready, args.out, args.concurrency, _Printer())
+        _follow(task)
+        print(task.report(f"python -m trio_core {shlex.join(sys.argv[1:])}", args.metric, args.others))
+        return 130 if task.stopped else 0
     finally:
         bench.close()
         if hasattr(store, "close"):
@@ -100,55 +79,25 @@ def _settings(args: argparse.Namespace) -> Settings:
     return settings.model_copy(update={"runs": runs, "retriever": retriever})
 
 
-def _questions(args: argparse.Namespace, settings: Settings) -> tuple[list[Question], str]:
-    data = open_dataset(args.dataset, args.split, limit=None if args.sample else args.limit, aliases=args.aliases, seed=args.seed,
-                        roots=[settings.data_dir / "datasets"])
-    if args.sample and args.limit is None:
-        raise InputError("--sample needs --limit: how many questions to draw")
-    questions = data.sample(args.limit, args.seed) if args.sample else list(data)
-    return questions, f"{len(questions):,} questions; {data.report().summary()}"
+def _wish(args: argparse.Namespace) -> Wish:
+    return Wish(
+        dataset=args.dataset, methods=tuple(name for text in args.method for name in text.split(",")), split=args.split,
+        aliases=args.aliases, limit=args.limit, sample=args.sample, repeats=args.repeats, seed=args.seed,
+        evidence=not args.no_evidence, retry_failed=args.retry_failed,
+    )
 
 
-def _terms(args: argparse.Namespace, settings: Settings, judge: str) -> Terms:
-    return Terms(id="", dataset=args.dataset, split=args.split, sample=args.limit if args.sample else None, seed=args.seed,
-                 profile=settings.profile, corpus=settings.retriever.corpus, retriever=settings.retriever.kind,
-                 store=_PASSWORD.sub(r"\1…@", settings.database_url), judge=judge)
-
-
-def _evidence(args: argparse.Namespace, settings: Settings, questions: list[Question]) -> tuple[EvidenceMap | None, str]:
-    if args.no_evidence or settings.retriever.kind == "http":
-        return None, "not looked for" if args.no_evidence else "unknown: the passages lie with a remote retriever"
-    if not any(q.evidence for q in questions):
-        return None, "the data set names none"
-    found = map_evidence(questions, Corpus.open(settings.retriever.corpus).passages())
-    hint = "" if found.mapped else f"; is {settings.retriever.corpus!r} the corpus of this data set? (--corpus)"
-    return found, found.summary() + hint
-
-
-def _work(bench: Workbench, store: EvaluationStore, plan: Plan, args: argparse.Namespace) -> bool:
-    """Runs the batch; True when it was stopped by Ctrl-C or SIGTERM."""
-    path = args.out / ROWS
-    mend(path)
-    have = frozenset(r.run_id for r in read_rows(path) if r.status not in ("interrupted", "stopped"))
-    batch = Batch(plan, bench.hub, store, args.concurrency, lambda row: append_row(path, row), _Printer(), have)
+def _follow(task: EvaluationTask) -> None:
+    """Until the end, Ctrl-C or SIGTERM; both signals stop it the same way."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        bench.call(batch.work())
+        task.begin()
+        task.wait()
     except KeyboardInterrupt:
         print("stopping; the same command goes on from here", file=sys.stderr)
-        bench.call(batch.stop(), STOP_S)
-        batch.ended.wait(STOP_S)
-        return True
+        task.stop()
     finally:
         signal.signal(signal.SIGTERM, before)
-    return False
-
-
-def _rows(args: argparse.Namespace, plan: Plan) -> list[Row]:
-    """Rows of the plan's jobs in its order, then those of other evaluations."""
-    found = latest(read_rows(args.out / ROWS))
-    others = [row for folder in args.others for row in latest(read_rows(folder / ROWS)).values()]
-    return [found[job.key] for job in plan.jobs() if job.key in found] + others
 
 
 class _Printer:

@@ -8,7 +8,6 @@ end; rows that a crash lost are made again from the stored events.
 from __future__ import annotations
 
 import asyncio
-import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
@@ -89,8 +88,6 @@ class Batch:
         self._running: set[str] = set()
         self._stopping = False
         self._began = time.monotonic()
-        self.ended = threading.Event()
-        """Set once `work` has let go of everything."""
         self._alike: tuple[str, int] = ("", 0)
 
     async def work(self) -> Progress:
@@ -103,7 +100,6 @@ class Batch:
         finally:
             await self.stop()
             await asyncio.gather(*workers, return_exceptions=True)
-            self.ended.set()
         return self.progress
 
     async def stop(self) -> None:
