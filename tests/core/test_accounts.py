@@ -31,7 +31,8 @@ def test_the_hash_is_plain_scrypt() -> None:
 
 
 @pytest.mark.parametrize("stored", ["", "plain", "md5$1$1$1$aa$bb", HASH.replace("16384", "16383"), HASH.replace("16384", "16"),
-                                    HASH.replace("16384", str(2**30)), HASH[:-8], "scrypt$16384$8$1$$"])
+                                    HASH.replace("16384", str(2**30)), HASH[:-8], "scrypt$16384$8$1$$"],
+                         ids=range(8))  # the hash has a new salt in every process; xdist wants the same names in all
 def test_what_is_no_hash_of_ours_is_refused(stored: str) -> None:
     with pytest.raises(SettingsError, match="account add"):
         verify("x", stored)

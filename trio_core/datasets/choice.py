@@ -8,7 +8,7 @@ from typing import Any
 
 from trio_core.datasets.fields import BrokenRecord, Record, distinct, optional, stable_id, text
 from trio_core.datasets.raw import KEY
-from trio_core.datasets.values import YES_NO_MAYBE, Hop, Paragraph, Question
+from trio_core.datasets.values import YES_NO_MAYBE, Paragraph, Question
 
 
 def gpqa(record: Record, dataset: str, seed: int) -> Question:
@@ -25,7 +25,7 @@ def gpqa(record: Record, dataset: str, seed: int) -> Question:
 
 
 def pubmedqa(record: Record, dataset: str) -> Question:
-    """PubMedQA: the abstract's sections are the evidence; LONG_ANSWER (the conclusion) is left out, as it gives the answer away."""
+    """PubMedQA: sections of the abstract are the evidence (no hops); LONG_ANSWER gives the answer away and is left out."""
     question = text(record, "QUESTION", "question")
     decision = text(record, "final_decision").lower()
     if decision not in YES_NO_MAYBE:
@@ -34,7 +34,6 @@ def pubmedqa(record: Record, dataset: str) -> Question:
     evidence = tuple(dict.fromkeys(Paragraph(title=f"PMID {pmid} {label}".strip(), text=body) for label, body in _sections(record)))
     return Question(
         id=pmid, question=question, answers=distinct([decision]), dataset=dataset, choices=YES_NO_MAYBE, evidence=evidence,
-        hops=tuple(Hop(evidence=p) for p in evidence),
     )
 
 
