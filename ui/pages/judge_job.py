@@ -1,4 +1,4 @@
-"""One training job on the Judge page: state, curves, log, stop and resume. It is read from the store, so any page may show it."""
+"""A job of any kind on the Judge page: state, curves, command, log, abort and resume. It is read from the store, so any page may show it."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ import pandas as pd
 from training.values import JobView
 from trio_core.errors import InputError, TrioscopeError
 from ui.context import UiContext
-from ui.pages.judge_ui import QUIET, html
+from ui.pages.judge_ui import ACT, QUIET, html
 from ui.render import judge as parts
+from ui.render import judge_jobs as jobs
 
 ACTIVE = ("queued", "running", "stopping")
 FAST_S, SLOW_S = 2.0, 10.0
@@ -23,18 +24,15 @@ SHOWN_JOBS = 6
 
 @dataclass(frozen=True)
 class JobPanel:
-    """`pinned` is the job that this page started; `ended` changes when the shown job ends."""
+    """`ended` changes when the shown job ends: its id, its state, and the judge that it made or compared."""
 
-    pinned: gr.State
     ended: gr.State
-    inputs: list[Any]
     outputs: list[Any]
-    look: Callable[..., Any]
     refresh: Callable[..., Any]
 
 
-def job_panel(ctx: UiContext) -> JobPanel:
-    """The components of a job and their events."""
+def job_panel(ctx: UiContext, pinned: gr.State) -> JobPanel:
+    """The components of a job and their events. `pinned` is the job that this page started."""
     state = html('<div class="jd-wait"></div>')
     with gr.Row():
         abort = gr.Button("Abort", visible=False, variant="stop", size="sm", elem_id="jd-abort")
@@ -46,10 +44,12 @@ def job_panel(ctx: UiContext) -> JobPanel:
                            y_lim=[0, 1], color_map={"balanced accuracy": "#0072b2", "AUROC": "#d55e00"})
     with gr.Accordion("Log", open=False, visible=False) as folded:
         log = html("")
-    jobs = html("")
-    pinned, ended, drawn, timer = gr.State(None), gr.State(""), gr.State(""), gr.Timer(FAST_S)
+    with gr.Accordion("Exact command of this job", open=False, visible=False) as ordered:
+        command = html("")
+    last = html("")
+    ended, drawn, timer = gr.State(""), gr.State(""), gr.Timer(FAST_S)
     inputs = [pinned, drawn]
-    outputs = [state, abort, resume, loss, held, folded, log, jobs, ended, drawn, timer]
+    outputs = [state, abort, resume, loss, held, folded, log, ordered, command, last, ended, drawn, timer]
 
     def look(request: gr.Request, mine: int | None, seen: str) -> list[Any]:
         return _look(ctx, mine or asked_job(request), seen)
@@ -63,9 +63,9 @@ def job_panel(ctx: UiContext) -> JobPanel:
         return run
 
     for button, name in ((abort, "abort"), (resume, "resume")):
-        button.click(acted(name), pinned, said, api_visibility="private", trigger_mode="once").then(look, inputs, outputs, **QUIET)
-    timer.tick(look, inputs, outputs, **QUIET)
-    return JobPanel(pinned, ended, inputs, outputs, look, refresh)
+        button.click(acted(name), pinned, said, **ACT).then(look, inputs, outputs, **QUIET)
+    gr.on([timer.tick, pinned.change], look, inputs, outputs, **QUIET)
+    return JobPanel(ended, outputs, refresh)
 
 
 def asked_job(request: gr.Request) -> int | None:
@@ -87,9 +87,9 @@ def _look(ctx: UiContext, number: int | None, seen: str) -> list[Any]:
     try:
         shown = _chosen(ctx, number)
         if shown is None:
-            return _nothing("", parts.jobs_html([], None))
+            return _nothing("", jobs.jobs_html([], None))
         view = ctx.training.job_view(shown)
-        jobs = parts.jobs_html(ctx.store.jobs(limit=SHOWN_JOBS), shown)
+        last = jobs.jobs_html(ctx.store.jobs(limit=SHOWN_JOBS), shown)
     except TrioscopeError as error:
         return _nothing(parts.note(f"Job {number} cannot be shown: {error}" if number else str(error), "bad"), "")
     active = view.job.state in ACTIVE
@@ -97,15 +97,19 @@ def _look(ctx: UiContext, number: int | None, seen: str) -> list[Any]:
     # A plot that is drawn anew flickers: only new points are worth it.
     plots = [gr.skip(), gr.skip()] if sign == seen else [_loss_plot(view), _held_plot(view)]
     same_pace = seen != "" and (seen.split()[1] in ACTIVE) == active
-    return [parts.job_html(view), gr.Button(visible=view.job.state in ("queued", "running")), gr.Button(visible=view.can_resume), *plots,
-            gr.Accordion(visible=bool(view.log_tail)), parts.log_html(view), jobs, "" if active else f"{shown} {view.job.state}", sign,
-            gr.skip() if same_pace else gr.Timer(FAST_S if active else SLOW_S)]
+    return [jobs.job_html(view), gr.Button("Kill" if view.job.state == "stopping" else "Abort", visible=active), gr.Button(visible=view.can_resume),
+            *plots, gr.Accordion(visible=bool(view.log_tail)), jobs.log_html(view), gr.Accordion(visible=bool(view.command)),
+            jobs.command_html(view), last, "" if active else _end(view), sign, gr.skip() if same_pace else gr.Timer(FAST_S if active else SLOW_S)]
 
 
-def _nothing(state: str, jobs: str) -> list[Any]:
-    hidden = gr.LinePlot(visible=False)
-    return [state, gr.Button(visible=False), gr.Button(visible=False), hidden, hidden, gr.Accordion(visible=False), "", jobs, "", "",
-            gr.Timer(SLOW_S)]
+def _end(view: JobView) -> str:
+    judge = view.judge or (str(view.job.config.get("candidate", "")) if view.job.kind == "gate" else "")
+    return f"{view.job.id} {view.job.state} {judge}".strip()
+
+
+def _nothing(state: str, last: str) -> list[Any]:
+    hidden, folded = gr.LinePlot(visible=False), gr.Accordion(visible=False)
+    return [state, gr.Button(visible=False), gr.Button(visible=False), hidden, hidden, folded, "", folded, "", last, "", "", gr.Timer(SLOW_S)]
 
 
 def _loss_plot(view: JobView) -> Any:
@@ -113,13 +117,15 @@ def _loss_plot(view: JobView) -> Any:
 
 
 def _held_plot(view: JobView) -> Any:
-    rows = [(point.step, name, value) for point in view.held_out
+    """Of trainings alone: the cheap rungs have two points, before and after, which stand in words."""
+    points = view.held_out if view.job.kind == "sft" else ()
+    rows = [(point.step, name, value) for point in points
             for name, value in (("balanced accuracy", point.balanced_accuracy), ("AUROC", point.auroc)) if value is not None]
     return gr.LinePlot(pd.DataFrame(rows, columns=["step", "figure", "value"]), visible=len(rows) > 0)
 
 
 def _acted(ctx: UiContext, name: str, who: str, number: int | None) -> str:
-    """Aborts or resumes; what came of it in words."""
+    """Aborts (again: kills) or resumes; what came of it in words."""
     try:
         shown = _chosen(ctx, number)
         if shown is None:
@@ -127,4 +133,4 @@ def _acted(ctx: UiContext, name: str, who: str, number: int | None) -> str:
         job = ctx.training.abort(shown) if name == "abort" else ctx.training.resume(shown)
     except TrioscopeError as error:
         return parts.note(str(error), "bad")
-    return parts.note(f"Job {job.id}: {parts.STATES[job.state]} (asked by {who}).")
+    return parts.note(f"Job {job.id}: {jobs.STATES[job.state]} (asked by {who}).")

@@ -1,4 +1,4 @@
-"""Judges: their scores, flipped items, promotion with its gate, and the history."""
+"""Judges: which is live, their scores, the gate, promotion and the way back."""
 
 from __future__ import annotations
 
@@ -11,78 +11,104 @@ import gradio as gr
 from storage.values import JudgeVersion
 from trio_core.errors import InputError, TrioscopeError
 from ui.context import UiContext
-from ui.pages.judge_ui import QUIET, html
+from ui.pages.judge_ui import ACT, QUIET, html
 from ui.render import judge as parts
 from ui.render import judge_versions as versions
 
-INTRO = ("<h2>4 · Judges</h2><p class=jd-soft>A promoted judge decides all later runs at once, without a restart. To roll back, promote an "
-         "older one.</p>")
+INTRO = ("<h2>4 · Judges</h2><p class=jd-soft>A candidate meets the live judge on held-out labels of people, or of gold evidence where those are "
+         "too few. One that passes goes live in one click and decides all later runs at once, without a restart.</p>")
+QUESTIONS = 40
 
 
 @dataclass(frozen=True)
 class VersionsSection:
-    """What the rest of the page needs of this section."""
+    """What the rest of the page needs of this section. `live` holds the name of the live judge.
 
+    `settle` reads all anew after a job: from `[ended, judge]` into `settled`.
+    """
+
+    live: gr.State
+    judge: gr.Dropdown
     outputs: list[Any]
     refresh: Callable[..., Any]
+    settled: list[Any]
+    settle: Callable[..., Any]
 
 
-def versions_section(ctx: UiContext) -> VersionsSection:
-    """The table, then one judge's details beside the way to make it live."""
+def versions_section(ctx: UiContext, pinned: gr.State) -> VersionsSection:
+    """The live judge, the table, then one judge's gate beside the way to make it live. A gate job goes into `pinned`."""
     with gr.Column(elem_classes="jd-card"):
         html(INTRO)
-        table = html('<div class="jd-wait"></div>')
         with gr.Row():
-            with gr.Column(scale=4, min_width=280):
+            now = html('<div class="jd-wait"></div>')
+            back = gr.Button("Roll back", visible=False, size="sm", elem_id="jd-back", scale=0, min_width=160)
+        back_said = html("")
+        table = html("")
+        with gr.Row():
+            with gr.Column(scale=3, min_width=280):
                 judge = gr.Dropdown([], label="Judge", elem_id="jd-judge", interactive=True)
-                promote = gr.Button("Promote…", interactive=False, elem_id="jd-promote")
-                with gr.Column(visible=False, elem_classes="jd-confirm") as confirm:
-                    words = html("")
-                    reason = gr.Textbox(label="Reason", lines=2, max_length=2000, elem_id="jd-reason")
-                    with gr.Row():
-                        yes = gr.Button("Make it live", variant="primary", size="sm", elem_id="jd-yes")
-                        no = gr.Button("Cancel", size="sm")
+                with gr.Column(visible=False, elem_classes="jd-confirm") as gate:
+                    whole = gr.Checkbox(False, label="Whole runs too", elem_id="jd-whole",
+                                        info="Demo questions, each run by both judges with TRIO: exact match, F1, rounds, calls.")
+                    questions = gr.Number(QUESTIONS, label="Questions", precision=0, visible=False, elem_id="jd-questions")
+                    run = gr.Button("Run the gate", elem_id="jd-gate")
+                    gate_said = html("")
+                words = html("")
+                reason = gr.Textbox(label="Reason", lines=2, max_length=2000, elem_id="jd-reason", visible=False)
+                promote = gr.Button("Make it live", visible=False, variant="primary", elem_id="jd-promote")
                 said = html("")
-            with gr.Column(scale=7, min_width=320):
+            with gr.Column(scale=8, min_width=320):
                 details = html("")
         history = html("")
-    outputs = [table, judge, history]
+    live = gr.State("")
+    overview = [now, back, table, judge, history, live]
+    detail = [details, gate, words, reason, promote]
 
     def refresh() -> list[Any]:
         return _all(ctx, None)
 
-    def show(name: str | None) -> list[Any]:
-        return [*_details(ctx, name), gr.Column(visible=False)]
+    def settle(request: gr.Request, ended: str, shown: str | None) -> list[Any]:
+        """After a job: its judge is shown, else the one that was shown."""
+        name = ended.split()[2] if len(ended.split()) > 2 else shown
+        return [*_all(ctx, name), *_details(ctx, request, name)]
 
-    def ask(name: str | None) -> list[Any]:
+    def show(request: gr.Request, name: str | None) -> list[Any]:
+        return [*_details(ctx, request, name), ""]
+
+    def begin(request: gr.Request, name: str | None, too: bool, n: float | None) -> list[Any]:
+        ctx.who(request)
         try:
-            gate = versions.gate(_known(ctx, name), ctx.store.live_judge())
+            job = ctx.training.run_gate(_known(ctx, name).name, downstream={"questions": n or QUESTIONS} if too else None)
         except TrioscopeError as error:
-            return [gr.Column(visible=False), "", parts.note(str(error), "bad")]
-        return [gr.Column(visible=True), parts.note(gate.words, "good" if gate.better else "bad"), ""]
+            return [parts.note(str(error), "bad"), gr.skip()]
+        return [parts.note(f"Job {job.id} is started; it is shown under 3 · The ladder, its report here.", "good"), job.id]
 
     def make_live(request: gr.Request, name: str | None, why: str) -> list[Any]:
-        try:
-            live = promoted(ctx, ctx.who(request), name, why)
-        except TrioscopeError as error:
-            return [parts.note(f"Not promoted: {error}", "bad"), gr.skip(), gr.skip(), *[gr.skip()] * len(outputs)]
-        return [parts.note(f"{live.name} is live.", "good"), gr.Column(visible=False), "", *_all(ctx, live.name)]
+        return _acted(ctx, request, "Not promoted", lambda: promoted(ctx, request, name, why))
 
-    judge.change(show, judge, [details, promote, confirm], **QUIET)
-    promote.click(ask, judge, [confirm, words, said], **QUIET)
-    no.click(lambda: gr.Column(visible=False), None, confirm, **QUIET)
-    (yes.click(make_live, [judge, reason], [said, confirm, reason, *outputs], api_visibility="private", trigger_mode="once")
-     .then(show, judge, [details, promote, confirm], **QUIET))
-    return VersionsSection(outputs, refresh)
+    def go_back(request: gr.Request) -> list[Any]:
+        return _acted(ctx, request, "Not rolled back", lambda: ctx.training.rollback(ctx.who(request)))
+
+    judge.change(show, judge, [*detail, said], **QUIET)
+    whole.change(lambda on: gr.Number(visible=on), whole, questions, **QUIET)
+    run.click(begin, [judge, whole, questions], [gate_said, pinned], **ACT)
+    promote.click(make_live, [judge, reason], [said, *overview, *detail], **ACT)
+    back.click(go_back, None, [back_said, *overview, *detail], **ACT)
+    return VersionsSection(live, judge, overview, refresh, [*overview, *detail], settle)
 
 
-def promoted(ctx: UiContext, who: str, name: str | None, why: str) -> JudgeVersion:
-    """Makes a judge live. The gate is asked here again: what a button showed binds nobody."""
-    candidate, live = _known(ctx, name), ctx.store.live_judge()
-    gate = versions.gate(candidate, live)
-    if not gate.better and not why.strip():
-        raise InputError(f"{gate.words} A reason is needed.")
-    return ctx.training.promote(candidate.name, by=who, reason=why.strip())
+def promoted(ctx: UiContext, request: gr.Request | None, name: str | None, why: str) -> JudgeVersion:
+    """Makes a judge live. The service asks the gate again: what a button showed binds nobody."""
+    who, admin = ctx.who(request), ctx.role(request) == "admin"
+    return ctx.training.promote(_known(ctx, name).name, by=who, reason=why.strip(), admin=admin)
+
+
+def _acted(ctx: UiContext, request: gr.Request, failed: str, act: Callable[[], JudgeVersion]) -> list[Any]:
+    try:
+        made = act()
+    except TrioscopeError as error:
+        return [parts.note(f"{failed}: {error}", "bad"), *[gr.skip()] * 11]
+    return [parts.note(f"{made.name} is live.", "good"), *_all(ctx, made.name), *_details(ctx, request, made.name)]
 
 
 def _known(ctx: UiContext, name: str | None) -> JudgeVersion:
@@ -91,18 +117,40 @@ def _known(ctx: UiContext, name: str | None) -> JudgeVersion:
     return ctx.store.judge_version(str(name))
 
 
-def _details(ctx: UiContext, name: str | None) -> list[Any]:
+def _details(ctx: UiContext, request: gr.Request, name: str | None) -> list[Any]:
+    """Report, gate form, what stands against a promotion, and the button for those who may use it."""
+    hidden = [gr.Column(visible=False), gr.skip(), gr.Textbox(visible=False), gr.Button(visible=False)]
     try:
         version = _known(ctx, name)
+        admin = ctx.role(request) == "admin"
+        against = ctx.training.obstacle(version.name)
+        report = ctx.training.gate(version.name)
     except TrioscopeError as error:
-        return [parts.note(str(error)) if name else "", gr.Button(interactive=False)]
-    live = version.state == "live"
-    return [versions.details_html(version), gr.Button("Live already" if live else f"Promote {version.name}…", interactive=not live)]
+        hidden[1] = ""
+        return [parts.note(str(error)) if name else "", *hidden]
+    if version.state == "live":
+        hidden[1] = parts.note(f"{version.name} is live.", "good")
+        return [versions.details_html(version, report), *hidden]
+    return [versions.details_html(version, report), gr.Column(visible=version.state == "candidate"),
+            parts.note(obstacle_words(version, against, admin), "bad" if against else "good"),
+            gr.Textbox(value="", visible=bool(against) and admin), gr.Button(f"Make {version.name} live", visible=admin or not against)]
+
+
+def obstacle_words(version: JudgeVersion, against: str, admin: bool) -> str:
+    """What stands against a promotion, and who may act. Plain text."""
+    if not against:
+        return f"{version.name} was live before and may go live again." if version.state == "retired" else (
+            f"{version.name} passed the gate against the live judge and may go live.")
+    upper = against[:1].upper() + against[1:]
+    return f"{upper}. An admin may make it live all the same, with a reason." if admin else (
+        f"{upper}. Run the gate, or ask an admin: only an admin may make it live without a passed gate, with a reason.")
 
 
 def _all(ctx: UiContext, chosen: str | None) -> list[Any]:
-    """Table, choices (newest first; the newest is chosen) and history."""
-    found = ctx.store.judge_versions()
+    """Live judge, way back, table, choices (newest first; the newest is chosen unless one is given), history."""
+    found, promotions, live = ctx.store.judge_versions(), ctx.store.promotions(), ctx.store.live_judge()
     names = [(f"{v.name} ({v.state})", v.name) for v in reversed(found)]
-    return [versions.versions_html(found), gr.Dropdown(choices=names, value=chosen or (names[0][1] if names else None)),
-            versions.history_html(ctx.store.promotions())]
+    back = gr.Button(f"Roll back to {promotions[0].previous}", visible=True) if promotions else gr.Button(visible=False)
+    kept = chosen if chosen in [v.name for v in found] else names[0][1]
+    return [versions.live_html(live, promotions), back, versions.versions_html(found), gr.Dropdown(choices=names, value=kept),
+            versions.history_html(promotions), live.name]

@@ -1,20 +1,30 @@
-"""The Judge page in HTML: counts, manifests, plans, jobs. Judge versions and their scores stand in judge_versions.py."""
+"""The Judge page in HTML: labels, snapshots, imports, and what its other renderers (judge_*.py) share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from storage.values import Job, LabelCounts, Snapshot
-from training.values import JobView, TrainingPlan
+from storage.imports import ImportReport
+from storage.values import LabelCounts, Snapshot
 from ui.render.base import esc, number, plural
 
 SPLITS = {"train": "training", "held_out": "held out"}
-REASONS = {"conflict": "people disagree", "unsure": "labelled can't tell", "skip": "skipped by everybody", "unlabelled": "no label",
-           "balance": "left out to balance the classes", "max_rows": "over the row limit"}
-STATES = {"queued": "waiting to start", "running": "running", "stopping": "stopping, saving a checkpoint", "stopped": "stopped",
-          "failed": "failed", "done": "done"}
+REASONS = {
+    "conflict": "people disagree", "unsure": "labelled can't tell", "skip": "skipped by everybody", "unlabelled": "no label of the chosen sources",
+    "mixed": "votes are mixed: some sampled answers right, some wrong", "vote_conflict": "the votes of two answer models contradict each other",
+    "correction": "corrections of the judge, not asked for", "agreement": "agreements with the judge, not asked for",
+    "unjudged": "labels of items that no judge had seen, not asked for", "cap_human": "over the limit of human labels",
+    "cap_votes": "over the limit of vote labels", "cap_gold": "over the limit of gold labels",
+    "balance": "left out to balance the classes", "max_rows": "over the row limit",
+}
+KINDS_HUMAN = {"correction": ("correction", "corrections"), "agreement": ("agreement", "agreements"),
+               "unjudged": ("no judge had seen it", "not judged before")}
+"""Kind of a human label -> words for one and for many."""
+SOURCES = {"human": "human labels", "votes": "vote labels", "gold": "gold evidence"}
 LABELS = ("sufficient", "insufficient")
+SHOWN_LINES = 100
+"""Most lines of an import that are named."""
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str, words: int = 1) -> str:
@@ -90,85 +100,69 @@ def snapshot_name(snapshot: Snapshot) -> str:
 
 
 def manifest_html(snapshot: Snapshot) -> str:
-    """What a snapshot holds, what it left out and why."""
-    manifest, request = snapshot.manifest, snapshot.request
-    rows = [(words, *(number(_cell(snapshot, split, label)) for label in LABELS), _sources(snapshot, split), number(snapshot.rows(split)),
-             number(manifest.questions.get(split, 0))) for split, words in SPLITS.items()]
-    held = table(("Side", "Sufficient", "Insufficient", "By source", "Rows", "Questions"), rows, f"Snapshot {snapshot.id}")
+    """What a snapshot holds by side, source and kind, what it left out and why."""
+    manifest = snapshot.manifest
+    heads = ("", *(f"{side}{name}" for side in ("Training: ", "Held out: ") for name in (*LABELS, "all")))
+    held = table(heads, _rows(snapshot), f"Snapshot {snapshot.id}: rows by source")
     dropped = {k: n for k, n in manifest.dropped.items() if n}
     lost = table(("Left out", "Items"), [(esc(REASONS.get(k, k)), number(n)) for k, n in sorted(dropped.items(), key=lambda x: -x[1])],
                  "Items left out") if dropped else '<p class="jd-soft">No item was left out.</p>'
     moved = (f'<p class="jd-soft">{plural(manifest.moved_from_train, "question")} moved to the held-out side that an earlier snapshot '
              "trained on: nothing else could be held out.</p>" if manifest.moved_from_train else "")
-    return (f"{held}{lost}{moved}<p class=\"jd-soft\">Made {when(snapshot.created)} · held out {request.held_out_fraction:.0%} of new questions · seed "
-            f"{request.seed} · sources {esc(', '.join(sorted(request.sources)))}{' · balanced' if request.balance else ''} · annotators "
+    return f"{held}{_votes(snapshot)}{lost}{moved}{_made_of(snapshot)}"
+
+
+def _rows(snapshot: Snapshot) -> list[tuple[str, ...]]:
+    """One line a source, lines for the kinds of human labels (counted for a side, not for a label), the sum, the questions."""
+    manifest = snapshot.manifest
+    rows: list[tuple[str, ...]] = []
+    for source, words in SOURCES.items():
+        cells = [cell for split in SPLITS for cell in _with_sum([_count(snapshot, split, label, source) for label in LABELS])]
+        if any(cells):
+            rows.append((words, *(number(n) for n in cells)))
+        if source == "human":
+            rows += [_side_row(f'<span class="jd-soft">of them {many}</span>', found) for kind, (_, many) in KINDS_HUMAN.items()
+                     if any(found := [manifest.kinds.get(split, {}).get(kind, 0) for split in SPLITS])]
+    sums = [n for split in SPLITS for n in _with_sum([_count(snapshot, split, label) for label in LABELS])]
+    return [*rows, ("<b>All rows</b>", *(f"<b>{number(n)}</b>" for n in sums)),
+            _side_row("Questions", [manifest.questions.get(split, 0) for split in SPLITS])]
+
+
+def _side_row(name: str, of_sides: Sequence[int]) -> tuple[str, ...]:
+    return (name, *(cell for n in of_sides for cell in ("", "", number(n))))
+
+
+def _with_sum(counts: list[int]) -> list[int]:
+    return [*counts, sum(counts)]
+
+
+def _count(snapshot: Snapshot, split: str, label: str, source: str | None = None) -> int:
+    found = snapshot.manifest.counts.get(split, {}).get(label, {})
+    return sum(found.values()) if source is None else found.get(source, 0)
+
+
+def _votes(snapshot: Snapshot) -> str:
+    models = snapshot.manifest.vote_models
+    named = ", ".join(f"{model} ({plural(n, 'row')})" for model, n in models.items())
+    return f'<p class="jd-soft">Vote labels hold for the answer model that voted: {esc(named)}.</p>' if models else ""
+
+
+def _made_of(snapshot: Snapshot) -> str:
+    manifest, request = snapshot.manifest, snapshot.request
+    mix = "".join((
+        "".join(f" · at most {number(n)} {SOURCES[source]}" for source, n in sorted(request.caps.items())),
+        "".join(f" · {SOURCES[source]} weigh {weight:g}" for source, weight in sorted(request.weights.items()) if weight != 1),
+        " · classes balanced" if request.balance else "", " · the rarer class weighs more" if request.class_weights else "",
+        f" · guidelines version {manifest.guideline}" if manifest.guideline else ""))
+    return (f'<p class="jd-soft">Made {when(snapshot.created)} · held out {request.held_out_fraction:.0%} of new questions · seed '
+            f"{request.seed} · sources {esc(', '.join(sorted(request.sources)))}{esc(mix)} · annotators "
             f"{esc(', '.join(manifest.annotators) or 'none')} · <span title=\"sha256 of the rows: equal sets have equal hashes\">hash "
             f"<code>{esc(manifest.content_hash[:16])}</code></span></p>")
 
 
-def _cell(snapshot: Snapshot, split: str, label: str) -> int:
-    return sum(snapshot.manifest.counts.get(split, {}).get(label, {}).values())
-
-
-def _sources(snapshot: Snapshot, split: str) -> str:
-    by_source: dict[str, int] = {}
-    for sources in snapshot.manifest.counts.get(split, {}).values():
-        for source, n in sources.items():
-            by_source[source] = by_source.get(source, 0) + n
-    return esc(", ".join(f"{n} {source}" for source, n in sorted(by_source.items()))) or "–"
-
-
-def plan_html(plan: TrainingPlan) -> str:
-    """What a training would do; its problems first."""
-    problems = "".join(note(text, "bad") for text in plan.problems)
-    rows = [(words, *(_used(plan, split, label) for label in LABELS)) for split, words in SPLITS.items()]
-    used = table(("Rows used", "Sufficient", "Insufficient"), rows, "Rows that will be used, of those in the snapshot")
-    dropped: dict[str, int] = {}
-    for row in plan.dropped:
-        dropped[row.reason] = dropped.get(row.reason, 0) + 1
-    lost = "; ".join(f"{plural(n, 'row')} left out: {reason}" for reason, n in dropped.items())
-    exact = "" if plan.tokens_exact else " (estimated)"
-    facts = (f"{plural(plan.steps, 'step')} · {number(plan.mean_tokens)} tokens a row on average{exact} · about {_minutes(plan.estimated_minutes)} · "
-             f"base model {plan.base_model or 'unknown'}")
-    notes = "".join(f'<p class="jd-soft">{esc(text)}</p>' for text in (*([lost + "."] if lost else []), *plan.notes))
-    return f'{problems}{used}<p class="jd-facts">{esc(facts)}</p>{notes}'
-
-
-def _used(plan: TrainingPlan, split: str, label: str) -> str:
-    used, of = plan.rows.get(split, {}).get(label, 0), plan.in_snapshot.get(split, {}).get(label, 0)
-    return number(used) if used == of else f'{number(used)} <span class="jd-soft">of {number(of)}</span>'
-
-
-def _minutes(minutes: float) -> str:
-    return "a minute" if minutes < 1.5 else f"{minutes:.0f} minutes" if minutes < 90 else f"{minutes / 60:.1f} hours"
-
-
-def job_html(view: JobView) -> str:
-    """A job's state in one glance: words, bar, figures; an error with what to do."""
-    job, at = view.job, view.job.progress
-    share = at.step / at.steps if at.steps else 0.0
-    ended = job.state in ("done", "failed", "stopped")
-    left = f", {_left(at.seconds_left)} left" if at.seconds_left is not None and not ended else ""
-    step = f"step {at.step} of {at.steps}{left}" if at.steps else "no step yet"
-    line = " · ".join(part for part in (STATES[job.state], "" if ended else at.stage, step, _figures(at.figures)) if part)
-    error = note(f"{job.error} Resume continues from the newest checkpoint." if view.can_resume and job.error else job.error, "bad")
-    made = (f'<p class="jd-note" data-tone="good">This made {esc(view.judge)}. Its scores stand below, under Judges.</p>' if view.judge else "")
-    return (f'<div class="jd-job" data-state="{esc(job.state)}"><div class="jd-head"><b>Job {job.id}</b>{state_badge(job.state)}'
-            f'<span class="jd-soft">snapshot {job.snapshot_id or "unknown"} · started {when(job.started or job.created)}</span></div>'
-            f"{progress(line, 1.0 if job.state == 'done' else share)}{error}{made}"
-            f'{_folder(view.folder)}</div>')
-
-
-def _folder(folder: str) -> str:
-    return f'<p class="jd-soft">Config, log and checkpoints: <code>{esc(folder)}</code></p>' if folder else ""
-
-
-def _figures(figures: Mapping[str, float]) -> str:
-    return " · ".join(f"{name.replace('_', ' ')} {value:.3g}" for name, value in figures.items())
-
-
-def _left(seconds: float) -> str:
-    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.0f} min"
+def judge_words(kind: str, parent: str | None) -> str:
+    """What kind of judge it is. Plain text."""
+    return {"model": "base model as it is", "threshold": f"threshold on {parent}", "head": f"calibrated head on {parent}", "sft": "LoRA SFT"}.get(kind, kind)
 
 
 def state_badge(state: str) -> str:
@@ -176,16 +170,19 @@ def state_badge(state: str) -> str:
     return f'<span class="jd-state" data-state="{esc(state)}">{esc(state)}</span>'
 
 
-def jobs_html(jobs: Sequence[Job], shown: int | None) -> str:
-    """Links to the last jobs."""
-    if not jobs:
-        return '<p class="jd-soft">No training has been started yet. Choose a snapshot, look at the plan, then start.</p>'
-    links = "".join(f'<li><a href="judge?job={job.id}"{" aria-current=true" if job.id == shown else ""}>Job {job.id}</a> {state_badge(job.state)} '
-                    f'<span class="jd-soft">{when(job.created)}</span></li>' for job in jobs)
-    return f'<ul class="jd-jobs">{links}</ul>'
+def votes_html(counts: Mapping[str, Mapping[str, int]]) -> str:
+    """Vote labels by answer model; mixed ones train nothing. Empty without votes."""
+    rows = [(esc(model), *(number(found.get(label, 0)) for label in (*LABELS, "mixed"))) for model, found in counts.items()]
+    return table(("Answer model", "All right: sufficient", "All wrong: insufficient", "Mixed: no label"), rows, "Items by vote label") if rows else ""
 
 
-def log_html(view: JobView) -> str:
-    """The end of the log, as it is."""
-    return f'<pre class="jd-log" tabindex="0" aria-label="Log">{esc(view.log_tail) or "No line yet."}</pre>'
-
+def import_html(name: str, report: ImportReport) -> str:
+    """What became of a file's lines: counts, then the lines that were not stored and why."""
+    good = note(f"{name}: {plural(report.accepted, 'line')} stored, {plural(len(report.duplicates), 'duplicate')}, "
+                f"{plural(len(report.refused), 'line')} refused.", "bad" if report.refused else "good")
+    lines = [(state, line) for state, found in (("refused", report.refused), ("duplicate", report.duplicates)) for line in found]
+    if not lines:
+        return good
+    rows = [(state, esc(line.file), number(line.line), esc(line.reason)) for state, line in lines[:SHOWN_LINES]]
+    cut = f" (the first {SHOWN_LINES} of {len(lines)})" if len(lines) > SHOWN_LINES else ""
+    return good + table(("Line was", "File", "Line", "Why"), rows, f"Lines that were not stored{cut}", words=4)

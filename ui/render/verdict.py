@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from trio_core.events import Verdict
+from trio_core.judge_head import FEATURES
 from trio_core.values import Gold
-from ui.render.base import esc, label
+from ui.render.base import esc, label, plural
 from ui.render.chunks import token
 
 SHAPES = {"sufficient": "●", "insufficient": "◐", "unparsed": "◌"}
@@ -20,7 +21,7 @@ def verdict_html(verdict: Verdict, gold: Gold | None, slot: str) -> str:
     return (
         f'<section class="sec" data-k="v">{label("Verdict", right)}<div class="vrow"><div class="v" tabindex="0" data-judged="{judged}">'
         f'<span class="b {kind}"><span aria-hidden="true">{SHAPES[verdict.label]}</span> {WORDS[verdict.label]}</span>'
-        f"{_bar(verdict, kind)}{_hints(verdict, gold)}</div>"
+        f"{_bar(verdict, kind)}{_hints(verdict, gold)}</div>{_signals(verdict)}"
         f'<div class="slot" data-slot="{esc(slot)}"></div></div></section>'
     )
 
@@ -34,6 +35,16 @@ def _bar(verdict: Verdict, kind: str) -> str:
         f'<span class="m {kind}" role="img" aria-label="{esc(about)}" title="{esc(about)}"><span style="width:{100 * p:.1f}%"></span>'
         f'<em style="left:{100 * verdict.threshold:.1f}%"></em></span><span class="facts">p {p:.2f}</span>'
     )
+
+
+def _signals(verdict: Verdict) -> str:
+    """What a calibrated head read; empty where the judge decided alone."""
+    if verdict.signals is None:
+        return ""
+    own = f" The model's own P(sufficient) was {verdict.p_raw:.2f}." if verdict.p_raw is not None else ""
+    rows = "".join(f"<tr><td>{esc(FEATURES.get(name, name))}</td><td>{value:.3g}</td></tr>" for name, value in verdict.signals.items())
+    return (f'<details class="more" data-k="signals"><summary>calibrated head, {plural(len(verdict.signals), "signal")}</summary>'
+            f'<p class="hid">P(sufficient) is the head\'s, of these signals.{own}</p><table>{rows}</table></details>')
 
 
 def _hints(verdict: Verdict, gold: Gold | None) -> str:
