@@ -34,7 +34,8 @@ def run(args: argparse.Namespace) -> int:
         return 0
     for row in rows:
         print(f"{row['name']:16} {row['title']}: {row['about']}")
-        print(f"{'':16}   at most {row['max_calls']} calls, {row['max_retrievals']} retrievals with these settings")
+        calls, searches = row["max_calls"], row["max_retrievals"]
+        print(f"{'':16}   at most {calls} call{'s'[:calls != 1]}, {searches} retrieval{'s'[:searches != 1]} by default")
         print(f"{'':16}   needs: {row['needs']}")
         print(f"{'':16}   differs: {row['differs']}")
         for name, field in row["settings"].items():
