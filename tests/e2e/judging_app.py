@@ -35,7 +35,7 @@ def serve(folder: Path, people: Mapping[str, Role] | None = None, flags: tuple[s
     if people:
         save_accounts(folder / "accounts.yaml", {name: Account(role=role, password=hash_password(PASSWORD)) for name, role in people.items()})
         flags = (*flags, f"server.accounts={folder / 'accounts.yaml'}")
-    settings = load_settings("scripted", flags=[f"data_dir={folder}", *flags])
+    settings = load_settings("scripted", flags=[f"data_dir={folder}", "server.port=0", *flags])
     store = open_store(settings.database_url)
     workbench = Workbench(settings, store)
     workbench.bring_up()

@@ -21,7 +21,7 @@ def evidence_html(report: EvidenceReport, done: bool, error: str, token: str) ->
 
 
 def _answer(answer: AnswerCount, n: int) -> str:
-    right = "" if answer.right is None else '<span class="an-same">right</span>' if answer.right else '<span class="an-off">wrong</span>'
+    right = "" if answer.right is None else '<span class="an-right">right</span>' if answer.right else '<span class="an-wrong">wrong</span>'
     text = esc(answer.answer) if answer.answer else "<i>no answer could be read</i>"
     return (f'<li><span class="an-share" aria-hidden="true"><i style="width:{100 * answer.n / n:.0f}%"></i></span>'
             f'<b>{answer.n}×</b><span class="an-text-answer">{text}</span>{right}</li>')

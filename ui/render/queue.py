@@ -24,7 +24,7 @@ def queue_words(queue: QueueChoice) -> str:
         ORDERS[queue.order] if queue.show != "skipped" else "", SHOWS[queue.show] if queue.show != "new" else "",
         kind.title if kind else queue.method, queue.dataset, f"round {queue.round}" if queue.round >= 0 else "",
         f"judged by {queue.judge}" if queue.judge else "",
-        f"each item to {_overlap(queue.overlap)}" if queue.overlap != 1 and queue.show != "calibration" else "",
+        f"{_overlap(queue.overlap)} an item" if queue.overlap != 1 and queue.show != "calibration" else "",
     ]
     return esc(" · ".join(part for part in parts if part))
 

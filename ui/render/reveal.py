@@ -84,8 +84,8 @@ def _known(known: CalibrationItem, mine: str) -> str:
 
 
 def _verdict_row(verdict: MachineVerdict, mine: str) -> str:
-    return (f'<div class="an-row"><b>{esc(verdict.judge)}</b>{tag(verdict.label)}'
-            f"{p_bar(verdict.p_sufficient, verdict.threshold, verdict.label)}{_versus(verdict.label, mine)}</div>")
+    return (f'<div class="an-row"><b>{esc(verdict.judge)}</b>{tag(verdict.label)}{_versus(verdict.label, mine)}'
+            f'<span class="an-prob">{p_bar(verdict.p_sufficient, verdict.threshold, verdict.label)}</span></div>')
 
 
 def _source(source: ItemSource) -> str:
