@@ -15,6 +15,7 @@ from storage.formats import ParsedLine
 from storage.items import add_source, store_gold, upsert_item
 from storage.label_files import FileLine, read_lines
 from storage.labels import NAME_CHARS, current_rows, store_label
+from storage.state import refresh
 from storage.tables import GoldRow, LabelRow, VoteRow
 from storage.values import ItemSource, LabelInput
 from storage.votes import store_vote
@@ -74,6 +75,7 @@ class Imports(Database):
     def _store_line(self, session: Session, line: ParsedLine, source: str, annotator: str) -> _Fate:
         item_id = upsert_item(self, session, line.item)
         add_source(self, session, item_id, ItemSource(source=source))
+        refresh(session, item_id)
         if line.source == "human":
             return self._store_human(session, item_id, line, source, annotator)
         return self._store_gold(session, item_id, line, source) if line.source == "gold" else self._store_votes(session, item_id, line)

@@ -34,6 +34,7 @@ class Items(Database):
         where = ItemSource(source=source, method=method, dataset=dataset, question_id=question_id, round=round)
         item_id = upsert_item(self, session, item)
         add_source(self, session, item_id, where)
+        refresh(session, item_id)
         return item_id
 
     @writes
@@ -70,7 +71,7 @@ class Items(Database):
 
 
 def upsert_item(store: Database, session: Session, item: JudgeItem) -> int:
-    """The id of the item with this content; stored now if it is new."""
+    """The id of the item with this content; stored now if it is new. The caller refreshes its state."""
     insert = dialect.insert_for(session.connection())
     new = session.scalar(insert(ItemRow).values(
         content_hash=item.content_hash, question=item.question, question_hash=question_hash(item.question),
@@ -79,7 +80,6 @@ def upsert_item(store: Database, session: Session, item: JudgeItem) -> int:
     ).on_conflict_do_nothing().returning(ItemRow.id))
     if new is None:
         return session.execute(select(ItemRow.id).where(ItemRow.content_hash == item.content_hash)).scalar_one()
-    refresh(session, new)
     return new
 
 

@@ -7,7 +7,7 @@ item unsure, else it was skipped.
 
 from __future__ import annotations
 
-from sqlalchemy import CTE, ColumnElement, Select, and_, case, exists, func, literal, null, select
+from sqlalchemy import CTE, BindParameter, ColumnElement, Select, and_, case, exists, func, literal, null, select
 from sqlalchemy.orm import aliased
 
 from storage.tables import AdjudicationRow, LabelRow
@@ -28,7 +28,7 @@ def held_adjudications() -> Select[tuple[int, str]]:
         ~exists().where(later.item_id == AdjudicationRow.item_id, later.id > AdjudicationRow.id))
 
 
-def human_labels(item_id: int | None = None) -> CTE:
+def human_labels(item_id: int | BindParameter[int] | None = None) -> CTE:
     """Columns item_id, verdict, policy, and yes, no and unsure (annotators); one row per item that people said something about.
 
     verdict: sufficient, insufficient, conflict, unsure, skip; policy: adjudicated, majority, single, conflict, or empty where

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, func, select, update
+from sqlalchemy import CursorResult, func, insert, select, update
 from sqlalchemy.orm import Session
 
 from storage.database import Database, writes
@@ -49,13 +49,12 @@ class RunRecorder(Database):
 
         Raises StoreError: unknown run, run that has ended, `seq` stored already, live-only event.
         """
-        self._append(session, run_id, event)
+        self._append(session, run_id, [event])
 
     @writes
     def append_all(self, session: Session, run_id: str, events: Sequence[StoredEvent]) -> None:
         """`append` for several events in one transaction: all of them, or none."""
-        for event in events:
-            self._append(session, run_id, event)
+        self._append(session, run_id, events)
 
     @writes
     def set_status(self, session: Session, run_id: str, status: RunStatus) -> None:
@@ -76,7 +75,7 @@ class RunRecorder(Database):
         stale = session.scalars(select(RunRow.id).where(RunRow.status.not_in(ENDED), RunRow.heartbeat < limit)
                                 .order_by(RunRow.created)).all()
         for run_id in stale:
-            self._append(session, run_id, _interruption(session, run_id))
+            self._append(session, run_id, [_interruption(session, run_id)])
         return list(stale)
 
     @writes
@@ -102,8 +101,7 @@ class RunRecorder(Database):
         if known is not None:
             return known
         run_id = self._new_run(session, request, key)
-        for event in events:
-            self._append(session, run_id, event)
+        self._append(session, run_id, events)
         return run_id
 
     def _new_run(self, session: Session, request: RunRequest, content_key: str | None = None) -> str:
@@ -117,19 +115,23 @@ class RunRecorder(Database):
         session.flush()
         return run_id
 
-    def _append(self, session: Session, run_id: str, event: StoredEvent) -> None:
-        if isinstance(event, TextDelta) or event.seq < 0:
-            raise StoreError(f"run {run_id}: event {event.type!r} with seq {event.seq} is live only and cannot be stored")
+    def _append(self, session: Session, run_id: str, events: Sequence[StoredEvent]) -> None:
+        """One insert for all events: each statement costs more than the row that it writes."""
+        if not events:
+            return
         self._touch(session, run_id)
-        if session.get(EventRow, (run_id, event.seq)) is not None:
-            raise StoreError(f"run {run_id}: event {event.seq} is stored already; {event.type!r} was not added")
-        session.add(EventRow(run_id=run_id, seq=event.seq, type=event.type, round=getattr(event, "round", None),
-                             t=event.t, body=event_to_json(event), created=self.clock()))
-        session.flush()
-        if isinstance(event, Verdict) and not _copied(session, run_id, event):
-            self._record_verdict(session, run_id, event)
-        elif isinstance(event, (RunFinished, RunFailed)):
-            self._end(session, run_id, event)
+        _check(session, run_id, events)
+        now = self.clock()
+        session.execute(insert(EventRow), [
+            {"run_id": run_id, "seq": event.seq, "type": event.type, "round": getattr(event, "round", None), "t": event.t,
+             "body": event_to_json(event), "created": now} for event in events])
+        verdicts = [event for event in events if isinstance(event, Verdict)]
+        copied = _copied_rounds(session, run_id) if verdicts else -1
+        for verdict in verdicts:
+            if verdict.round > copied:
+                self._record_verdict(session, run_id, verdict)
+        if isinstance(events[-1], (RunFinished, RunFailed)):
+            self._end(session, run_id, events[-1])
 
     def _touch(self, session: Session, run_id: str, **changes: Any) -> None:
         """One statement checks that the run is going on and notes a sign of life."""
@@ -167,10 +169,25 @@ class RunRecorder(Database):
             run.search_text = f"{run.question}\n{answered.answer}".casefold()
 
 
-def _copied(session: Session, run_id: str, event: Verdict) -> bool:
-    """A fork's events up to its round are copies: those verdicts and items count for the original run alone."""
+def _check(session: Session, run_id: str, events: Sequence[StoredEvent]) -> None:
+    """Raises StoreError for what may not be stored."""
+    for event in events:
+        if isinstance(event, TextDelta) or event.seq < 0:
+            raise StoreError(f"run {run_id}: event {event.type!r} with seq {event.seq} is live only and cannot be stored")
+    if early := next((event for event in events[:-1] if is_end(event)), None):
+        raise StoreError(f"run {run_id} ends with event {early.seq}; nothing can be added after it")
+    numbers = [event.seq for event in events]
+    known = session.scalar(select(EventRow.seq).where(EventRow.run_id == run_id, EventRow.seq.in_(numbers)).limit(1))
+    twice = known if known is not None else next((n for n in numbers if numbers.count(n) > 1), None)
+    if twice is not None:
+        kind = next(event.type for event in events if event.seq == twice)
+        raise StoreError(f"run {run_id}: event {twice} is stored already; {kind!r} was not added")
+
+
+def _copied_rounds(session: Session, run_id: str) -> int:
+    """A fork's events up to this round are copies: those verdicts and items count for the original run alone."""
     fork = RunRequest.model_validate_json(session.get_one(RunRow, run_id).request).fork
-    return fork is not None and event.round <= fork.round
+    return fork.round if fork is not None else -1
 
 
 def _last_answer(session: Session, run_id: str) -> Answered | None:

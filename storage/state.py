@@ -2,7 +2,23 @@
 
 from __future__ import annotations
 
-from sqlalchemy import ColumnElement, Select, and_, case, exists, func, literal, not_, or_, select
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import (
+    BindParameter,
+    ColumnElement,
+    Select,
+    and_,
+    bindparam,
+    case,
+    exists,
+    func,
+    literal,
+    not_,
+    or_,
+    select,
+)
 from sqlalchemy.orm import Session
 
 from storage import dialect
@@ -17,12 +33,18 @@ COLUMNS = ("item_id", "distance", "guess", "agreed", "labels", "verdict", "polic
 def refresh(session: Session, item_id: int) -> None:
     """Works out an item's row anew. Every write of a fact about an item calls it, in the same transaction."""
     session.flush()
-    insert = dialect.insert_for(session.connection())(StateRow).from_select(COLUMNS, state_of(item_id))
-    session.execute(insert.on_conflict_do_update(
-        index_elements=["item_id"], set_={name: insert.excluded[name] for name in COLUMNS[1:]}))
+    connection = session.connection()
+    connection.execute(_statement(dialect.insert_for(connection)), {"item": item_id})
 
 
-def state_of(item_id: int) -> Select[tuple[int, float, str, bool, int, str, str]]:
+@lru_cache
+def _statement(insert_into: Any) -> Any:
+    """Built once for each kind of database: building it anew would cost more than running it."""
+    insert = insert_into(StateRow.__table__).from_select(COLUMNS, state_of(bindparam("item", type_=StateRow.item_id.type)))
+    return insert.on_conflict_do_update(index_elements=["item_id"], set_={name: insert.excluded[name] for name in COLUMNS[1:]})
+
+
+def state_of(item_id: int | BindParameter[int]) -> Select[tuple[int, float, str, bool, int, str, str]]:
     """The row of one item, worked out from the facts."""
     human = human_labels(item_id)
     said = [or_(func.coalesce(voters, 0) > 0, _something_says(label))
