@@ -10,7 +10,18 @@ import numpy as np
 
 from storage.values import BinaryLabel
 from training.bootstrap import BINS, Floats, Truth, differences, figures
-from training.gate_values import METRICS, Bin, Check, Difference, Downstream, Flip, GateReport, GateRule, GateSide, Metric
+from training.gate_values import (
+    METRICS,
+    Bin,
+    Check,
+    Difference,
+    Downstream,
+    Flip,
+    GateReport,
+    GateRule,
+    GateSide,
+    Metric,
+)
 from training.metrics import verdicts
 from trio_core.errors import TrainingError
 

@@ -14,7 +14,15 @@ from training.stop import StopRequest
 from trio_core.answering import answer_agent
 from trio_core.engines.base import Engine, JudgeAdapter
 from trio_core.engines.build import build_engine
-from trio_core.evidence import AnswerAgent, AnswerSample, EvidenceReport, SampleSettings, head_sampling, sample_answers, summarise
+from trio_core.evidence import (
+    AnswerAgent,
+    AnswerSample,
+    EvidenceReport,
+    SampleSettings,
+    head_sampling,
+    sample_answers,
+    summarise,
+)
 from trio_core.judge_signals import signals
 from trio_core.settings import Settings
 from trio_core.values import ChatCall, JudgeItem

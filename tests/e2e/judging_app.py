@@ -16,7 +16,6 @@ from ui import build_app
 from ui.context import UiContext
 from ui.theme import launch_options
 
-
 PASSWORD = "correct horse"
 
 

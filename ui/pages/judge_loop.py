@@ -23,25 +23,25 @@ def loop_section(ctx: UiContext) -> Section:
         html(INTRO)
         overview = html('<div class="jd-wait"></div>')
         with gr.Row():
-            item = gr.Number(None, label="Number of an item", precision=0, min_width=150, scale=0, elem_id="jd-item")
+            item = gr.Textbox(label="Number of an item", placeholder="for example 12", max_length=18, min_width=160, scale=0, elem_id="jd-item")
             look = gr.Button("Where did it go?", size="sm", scale=0, min_width=160, elem_id="jd-where")
         found = html("")
 
     def refresh(request: gr.Request) -> list[Any]:
-        asked = read_item(request.query_params.get("item") or "")
+        asked = request.query_params.get("item") or ""
         return [loop.loop_html(ctx.store.loop_view()), where(ctx, asked) if asked else gr.skip()]
 
-    gr.on([look.click, item.submit], lambda number: where(ctx, number), item, found, **QUIET)
+    gr.on([look.click, item.submit], lambda text: where(ctx, text), item, found, **QUIET)
     return Section([overview, found], refresh)
 
 
-def where(ctx: UiContext, number: float | None) -> str:
+def where(ctx: UiContext, text: str) -> str:
     """The way of one item; what is wrong with the number in words."""
     try:
-        if not number or not 0 < number < 2**62:
-            raise InputError("type the number of an item; it stands in the address of its page in Annotate")
-        uses = ctx.store.where_went(int(number))
-        item = ctx.store.item(int(number))
+        number = read_item(text.strip()[:20])
+        if number is None:
+            raise InputError(f"{text[:40]!r} is no number of an item; it stands in the address of its page in Annotate")
+        uses, item = ctx.store.where_went(number), ctx.store.item(number)
     except TrioscopeError as error:
         return parts.note(str(error), "bad")
-    return loop.item_loop_html(int(number), item.item.question if item else "", uses)
+    return loop.item_loop_html(number, item.item.question if item else "", uses)

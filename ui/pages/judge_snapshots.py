@@ -90,10 +90,11 @@ def _form() -> tuple[list[Any], gr.Dropdown]:
         kinds = gr.CheckboxGroup([(many, kind) for kind, (_, many) in parts.KINDS_HUMAN.items()], value=list(parts.KINDS_HUMAN),
                                  label="Human labels that train", info="The held-out side takes all of them.")
         models = gr.Dropdown([], multiselect=True, label="Votes of these answer models", info="Empty = all.", interactive=True)
+        html("<p class=jd-soft>Most training rows of a source (0 = all), and their weight in the loss.</p>")
         with gr.Row():
-            caps = [gr.Number(0, label=f"Most {parts.SOURCES[s]} (0 = all)", precision=0, min_width=110) for s in SOURCES]
+            caps = [gr.Number(0, label=f"Most {s}", precision=0, min_width=90) for s in SOURCES]
         with gr.Row():
-            weights = [gr.Number(1.0, label=f"Weight of {parts.SOURCES[s]}", step=0.1, min_width=110) for s in SOURCES]
+            weights = [gr.Number(1.0, label=f"Weight, {s}", step=0.1, min_width=90) for s in SOURCES]
     return [held, seed, most, sources, balance, kinds, models, *caps, *weights], models
 
 

@@ -21,7 +21,7 @@ KEYS = ("epochs", "learning_rate", "max_rows", "lora_rank", "lora_layers", "cali
 INTRO = ("<h2>3 · The ladder</h2><p class=jd-soft>Four ways to a better judge on the snapshot chosen above, the cheapest first. Each makes a "
          "candidate, and all go through the same gate. Work runs in a process of its own, one job at a time; this page may be reloaded or "
          "closed meanwhile.</p>")
-SFT = ("<p class=jd-soft>Supervised fine-tuning of a LoRA adapter. Nothing is left out for its length without being counted, and the loss is on the "
+SFT = ("<p class=jd-soft><b>LoRA SFT.</b> Supervised fine-tuning of an adapter. Nothing is left out for its length without being counted, and the loss is on the "
        "verdict only.</p>")
 
 
@@ -42,11 +42,11 @@ def training_section(ctx: UiContext, snapshot: gr.Dropdown, pinned: gr.State) ->
             with gr.Column(scale=5, min_width=300), gr.Tabs(elem_id="jd-ladder"):
                 with gr.Tab("Threshold", id="threshold"):
                     first = threshold_form(ctx, snapshot, pinned)
-                with gr.Tab("Calibrated head", id="head"):
+                with gr.Tab("Head", id="head"):
                     second = head_form(ctx, snapshot, pinned, on_sft=False)
-                with gr.Tab("LoRA SFT", id="sft"):
+                with gr.Tab("SFT", id="sft"):
                     form, planned, start, said = _sft(ctx, snapshot)
-                with gr.Tab("Head on top of SFT", id="head-sft"):
+                with gr.Tab("SFT + head", id="head-sft"):
                     last = head_form(ctx, snapshot, pinned, on_sft=True)
             with gr.Column(scale=6, min_width=320):
                 job = job_panel(ctx, pinned)
