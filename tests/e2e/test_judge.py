@@ -37,13 +37,14 @@ def opened(browser: Any, app: App, query: str = "", **options: Any) -> Any:
 
 def test_from_labels_to_a_live_judge(app: App, browser: Any, tmp_path: Path) -> None:
     page = opened(browser, app)
-    assert "No items yet" in page.inner_text(".jd-next") and not page.is_enabled("#jd-start")
+    assert "No items yet" in page.inner_text(".jd-next")
     page.click("#jd-make")
     page.wait_for_selector("text=demo items now, by gold evidence", timeout=90_000)
     assert "gold labels" in page.inner_text(".jd-next")
     freeze_and_download(page, app, tmp_path)
+    page.get_by_role("tab", name="SFT", exact=True).click()
     page.wait_for_selector("#jd-start:not([disabled])")
-    page.click("text=Exact command")
+    page.get_by_role("button", name="Exact command", exact=True).click()
     assert "training" in page.inner_text("#jd-command")
     page.click("#jd-start")
     page.wait_for_selector(".jd-job")
@@ -69,29 +70,22 @@ def freeze_and_download(page: Any, app: App, folder: Path) -> None:
 
 
 def promote_and_roll_back(page: Any, app: App) -> None:
-    page.wait_for_selector("#jd-promote:not([disabled])")
-    page.click("#jd-promote")
-    page.wait_for_selector("#jd-yes")
+    page.wait_for_selector("text=Make judge-1 live")
     page.fill("#jd-reason textarea", "a test of promotion")
-    page.click("#jd-yes")
+    page.click("#jd-promote")
     page.wait_for_selector("text=judge-1 is live.")
     assert app.store.live_judge().name == app.workbench.engine.judge.name == "judge-1"
     page.wait_for_function("document.querySelector('#ts-header').innerText.includes('judge judge-1')", timeout=30_000)
-    page.click("#jd-judge input")
-    page.click("text=zero-shot (retired)")
-    page.wait_for_selector("text=Promote zero-shot")
-    page.click("#jd-promote")
-    page.wait_for_selector("#jd-yes")
-    page.fill("#jd-reason textarea", "back to the start")
-    page.click("#jd-yes")
+    page.click("#jd-back")
     page.wait_for_selector("text=zero-shot is live.")
     assert [(p.judge, p.by, p.reason) for p in app.store.promotions()] == [
-        ("zero-shot", "me", "back to the start"), ("judge-1", "me", "a test of promotion")]
+        ("zero-shot", "me", "rolled back from judge-1"), ("judge-1", "me", "a test of promotion")]
 
 
 def test_a_training_is_aborted_and_resumed(app: App, browser: Any) -> None:
     app_items(app)
     page = opened(browser, app)
+    page.get_by_role("tab", name="SFT", exact=True).click()
     page.click("#jd-freeze")
     page.wait_for_selector("#jd-start:not([disabled])")
     page.locator("label:has-text('Epochs') input").fill("40")
