@@ -64,5 +64,6 @@ def test_jobs_run_to_their_end_or_say_why_not(call, tmp_path: Path) -> None:
         call("head", "--snapshot", "1", "--head", "samples=2")
     with pytest.raises(SystemExit, match="job 4 failed: none of the 10 items"):
         call("votes", "--job", "samples=2")
+    call("jobs")  # reads what the failed commands had printed
     lines = call("jobs")[1]
     assert lines.count("job ") == 4 and "job 4 (votes) failed" in lines
