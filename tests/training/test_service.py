@@ -86,7 +86,7 @@ def test_a_wrong_override_names_the_nearest(service, snapshot_id) -> None:
 def test_a_job_survives_kill_resume_abort_and_goes_live(service, store, snapshot_id, tiny, tmp_path) -> None:
     job = service.start(snapshot_id, {"epochs": 6})
     assert job.state == "running" and service.active_job().id == job.id
-    with pytest.raises(TrainingError, match=f"job {job.id} is running"):
+    with pytest.raises(TrainingError, match=rf"job {job.id} \(sft\) is running"):
         service.start(snapshot_id)
 
     running = until(service, job.id, lambda v: ended(v) or v.job.progress.step >= 3)
