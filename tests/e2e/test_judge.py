@@ -44,7 +44,7 @@ def test_from_labels_to_a_live_judge(app: App, browser: Any, tmp_path: Path) -> 
     freeze_and_download(page, app, tmp_path)
     page.get_by_role("tab", name="SFT", exact=True).click()
     page.wait_for_selector("#jd-start:not([disabled])")
-    page.get_by_role("button", name="Exact command", exact=True).click()
+    page.get_by_role("button", name="Exact command").first.click()
     assert "training" in page.inner_text("#jd-command")
     page.click("#jd-start")
     page.wait_for_selector(".jd-job")
