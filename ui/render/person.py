@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 PERSON = """
-<dialog class="sheet person" aria-label="You"><form method="dialog"><button aria-label="Close">Close</button></form>
+<dialog class="person" aria-label="You"><form method="dialog"><button aria-label="Close">Close</button></form>
  <h2>You</h2><p class="known"></p>
  <form class="rename"><label>Your labels are stored under this name <input name="name" maxlength="40" autocomplete="nickname"></label>
   <button class="btn">Use this name</button><p class="err" role="alert" hidden></p>
