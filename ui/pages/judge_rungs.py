@@ -16,11 +16,14 @@ from ui.context import UiContext
 from ui.pages.judge_ui import ACT, html
 from ui.render import judge as parts
 
-THRESHOLD = ("<p class=jd-soft><b>Threshold.</b> The judge stays as it is; only the value of P(sufficient) from which it says “sufficient” is tuned on the snapshot’s "
+THRESHOLD = ("<p class=jd-soft><b>Threshold.</b> The judge stays as it is; only the value of P(sufficient) from which it says "
+             "“sufficient” is tuned on the snapshot’s "
              "training side. It reads each item once.</p>")
-HEAD = ("<p class=jd-soft><b>Calibrated head.</b> A logistic regression over cheap signals of the round, stored as plain numbers. It is fitted in seconds once the "
+HEAD = ("<p class=jd-soft><b>Calibrated head.</b> A logistic regression over cheap signals of the round, stored as plain "
+        "numbers. It is fitted in seconds once the "
         "judge has read each item and the answers are sampled; live it needs the same samples for each verdict.</p>")
-ON_TOP = ("<p class=jd-soft><b>Head on top of SFT.</b> The same head, reading a fine-tuned judge. Items that this judge was trained on are left out, so it must have been trained "
+ON_TOP = ("<p class=jd-soft><b>Head on top of SFT.</b> The same head, reading a fine-tuned judge. Items that this judge was trained on are "
+          "left out, so it must have been trained "
           "with a calibration share above 0, or on an older snapshot.</p>")
 
 

@@ -21,7 +21,8 @@ KEYS = ("epochs", "learning_rate", "max_rows", "lora_rank", "lora_layers", "cali
 INTRO = ("<h2>3 · The ladder</h2><p class=jd-soft>Four ways to a better judge on the snapshot chosen above, the cheapest first. Each makes a "
          "candidate, and all go through the same gate. Work runs in a process of its own, one job at a time; this page may be reloaded or "
          "closed meanwhile.</p>")
-SFT = ("<p class=jd-soft><b>LoRA SFT.</b> Supervised fine-tuning of an adapter. Nothing is left out for its length without being counted, and the loss is on the "
+SFT = ("<p class=jd-soft><b>LoRA SFT.</b> Supervised fine-tuning of an adapter. Nothing is left out for its length "
+       "without being counted, and the loss is on the "
        "verdict only.</p>")
 
 

@@ -112,7 +112,8 @@ def jobs_html(jobs: Sequence[Job], shown: int | None) -> str:
     """Links to the last jobs."""
     if not jobs:
         return '<p class="jd-soft">No job has been started yet. Choose a snapshot above, then a rung of the ladder.</p>'
-    links = "".join(f'<li><a href="judge?job={job.id}"{" aria-current=true" if job.id == shown else ""}>Job {job.id}</a> {esc(title(job))} {state_badge(job.state)} '
+    links = "".join(f'<li><a href="judge?job={job.id}"{" aria-current=true" if job.id == shown else ""}>Job {job.id}</a> {esc(title(job))} '
+                    f'{state_badge(job.state)} '
                     f'<span class="jd-soft">{when(job.created)}</span></li>' for job in jobs)
     return f'<ul class="jd-jobs">{links}</ul>'
 

@@ -46,7 +46,8 @@ def _version_row(version: JudgeVersion) -> tuple[str, ...]:
     name = f'<b>{esc(version.name)}</b><br><span class="jd-soft" title="{esc(version.base_model or "no adapter")}">{esc(kind)}</span>'
     if found is None:
         why = "the base model" if version.name == ZERO_SHOT else "not evaluated"
-        return (name, state_badge(version.state), gate_badge(version), snapshot, f'<span class="jd-soft">{why}</span>', *["–"] * 6, f"{version.threshold:.2f}")
+        return (name, state_badge(version.state), gate_badge(version), snapshot, f'<span class="jd-soft">{why}</span>', *["–"] * 6,
+                f"{version.threshold:.2f}")
     before, after = found.before, found.after
     return (name, state_badge(version.state), gate_badge(version), snapshot, _held_out(found), _change(accuracy(before), accuracy(after)),
             _change(before.f1_sufficient_tuned, after.f1_sufficient_tuned), _change(before.f1_insufficient_tuned, after.f1_insufficient_tuned),
@@ -115,7 +116,8 @@ def head_html(version: JudgeVersion) -> str:
     weights = sorted(zip(head.features, head.coefficients, strict=True), key=lambda pair: -abs(pair[1]))
     rows = [(esc(FEATURES[name]), f'<code>{esc(name)}</code>', f"{weight:+.2f}") for name, weight in weights]
     calls = f" It samples {plural(head.samples, 'answer')} for each verdict: calls at run time." if head.samples else " It needs no call beside the judge's."
-    return (f'<details class="jd-more"><summary>What the head reads</summary>{table(("Signal", "Name", "Weight"), rows, f"Fitted on {head.rows} labels", words=2)}'
+    shown = table(("Signal", "Name", "Weight"), rows, f"Fitted on {head.rows} labels", words=2)
+    return (f'<details class="jd-more"><summary>What the head reads</summary>{shown}'
             f'<p class="jd-soft">Weight: change of the log-odds of “sufficient” for one standard deviation.{calls}</p></details>')
 
 
