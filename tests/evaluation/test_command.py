@@ -78,10 +78,11 @@ def test_the_folder_keeps_no_password() -> None:
     assert terms.store == "postgresql://me:…@host/db"
 
 
-def start(tmp_path: Path) -> subprocess.Popen[str]:
-    script = tmp_path / "slow.yaml"
-    reply = '{text: "Delft", delay_s: 0.2}'
-    script.write_text("answer: [" + ", ".join([reply] * 60) + "]\n")
+def start(tmp_path: Path, prompt: int) -> subprocess.Popen[str]:
+    """The command with an engine that gives `prompt` replies at once and lets all later ones wait."""
+    script = tmp_path / "replies.yaml"
+    replies = ['{text: "Delft"}'] * prompt + ['{text: "Delft", delay_s: 600}'] * 20
+    script.write_text("answer: [" + ", ".join(replies) + "]\n")
     command = [sys.executable, "-m", "trio_core", *flags(tmp_path, "--method", "no_retrieval", "--limit", "12", "--concurrency", "2", "--set", f"engine.script={script}")]
     return subprocess.Popen(command, cwd=PROJECT_ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
@@ -89,7 +90,7 @@ def start(tmp_path: Path) -> subprocess.Popen[str]:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 def test_a_killed_evaluation_goes_on_without_asking_twice(tmp_path: Path, how: signal.Signals) -> None:
-    process = start(tmp_path)
+    process = start(tmp_path, prompt=4)
     while process.poll() is None and (not (tmp_path / "out" / "rows.jsonl").exists() or len(rows(tmp_path)) < 3):
         time.sleep(0.05)
     os.kill(process.pid, how)
@@ -97,7 +98,7 @@ def test_a_killed_evaluation_goes_on_without_asking_twice(tmp_path: Path, how: s
     assert process.returncode == (130 if how == signal.SIGINT else -9)
     before = {r["run_id"] for r in rows(tmp_path)}
     assert 3 <= len(before) < 12
-    again = start(tmp_path)
+    again = start(tmp_path, prompt=20)
     out, err = again.communicate(timeout=110)
     assert again.returncode == 0, err
     runs, found = stored(tmp_path), rows(tmp_path)

@@ -174,10 +174,10 @@ class Batch:
         return "running"
 
     async def _take(self, job: Job, run_id: str, fresh: bool) -> None:
-        """The row of an ended run; a run that was stopped is not done and has none."""
+        """The row of an ended run; one that was stopped is not done and has none. What a stop leaves unstored is looked at next time."""
         events = await asyncio.to_thread(self._store.events, run_id)
         row = row_of(run_id, job.question, self.plan.gold(job.question), job.entrant.method, job.mark, events)
-        if row.status != "stopped":
+        if row.finished or not (self._stopping or row.status in ("stopped", "interrupted")):
             self._tell(row, fresh)
 
     def _tell(self, row: Row, fresh: bool) -> None:
