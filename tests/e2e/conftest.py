@@ -86,7 +86,7 @@ def end(app: App) -> int:
     if app.process.poll() is None:
         app.process.send_signal(signal.SIGINT)
         try:
-            app.process.wait(20)
+            app.process.wait(60)
         except subprocess.TimeoutExpired:
             app.process.kill()
     return app.process.wait(5)

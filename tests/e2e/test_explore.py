@@ -176,6 +176,7 @@ def test_narrow_and_dark(app_url: str, new_page: Callable[..., Page]) -> None:
     assert page.evaluate("getComputedStyle(document.querySelector('.board .sum')).backgroundColor") == "rgb(28, 32, 38)"
 
 
+@pytest.mark.timeout(300)
 def test_five_runs_each_in_two_browsers(app: App, new_page: Callable[..., Page]) -> None:
     pages = [new_page() for _ in range(10)]
     for number, page in enumerate(pages):

@@ -20,7 +20,7 @@ def test_a_typed_name_is_kept_and_labels_carry_it(tmp_path: Path, page: Page) ->
         page.locator(".top .me").click()
         page.get_by_label("Your labels are stored under this name").fill("<b>")
         page.get_by_role("button", name="Use this name").click()
-        expect(page.locator(".person .err")).to_contain_text("cannot be a name")
+        expect(page.locator(".person .fault")).to_contain_text("cannot be a name")
         page.get_by_label("Your labels are stored under this name").fill("Zoë 1")
         page.keyboard.press("Enter")
         expect(page.locator(".top .me")).to_have_text("Zoë 1")

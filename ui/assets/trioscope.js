@@ -219,7 +219,7 @@
   }
   // Where nobody logs in, a name typed once is kept in a cookie that the server reads with every act.
   function person({ element, props, watch }) {
-    const button = $(".me", element), box = $("dialog.person", element), field = $("input", box), fault = $(".err", box);
+    const button = $(".me", element), box = $("dialog.person", element), field = $("input", box), fault = $(".fault", box);
     const show = () => {
       const you = props.value;
       if (!you?.way) return;
