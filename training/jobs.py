@@ -20,9 +20,10 @@ from storage.jobs import ACTIVE
 from storage.store import Store
 from storage.values import Job, JobProgress, JudgeVersion
 from training import process
+from training.child import RESULT
 from training.progress import read_progress
 from training.rows import TrainingRow, write_rows
-from training.sft import RESULT, SftResult
+from training.sft import SftResult
 from training.work_values import WorkResult
 from trio_core.errors import StoreError, TrainingError
 from trio_core.settings import PROJECT_ROOT

@@ -11,12 +11,10 @@ SIGTERM stops after the checkpoint of the last full step. Exit status: 0 done, 1
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import os
 import platform
-import sys
 from collections import Counter
 from importlib import metadata
 from pathlib import Path
@@ -24,18 +22,16 @@ from typing import Any, Literal
 
 from training import metrics
 from training.base_model import ensure_base, load_model, load_tokenizer, pick_device
+from training.child import run_job, serve
 from training.lower_layers import LowerLayers
 from training.progress import ProgressLog
 from training.rows import TrainingRow, balanced_sample, data_hash, read_rows
 from training.stop import Stopped, StopRequest
 from training.values import Evaluation, JobSettings
-from trio_core.errors import TrioscopeError
 from trio_core.settings import EmbeddedSettings
 from trio_core.values import Value
 
-RESULT = "result.json"
 LIBRARIES = ("torch", "transformers", "trl", "peft", "accelerate", "datasets")
-STATUS = {"done": 0, "failed": 1, "stopped": 3}
 logger = logging.getLogger("training.sft")
 
 
@@ -161,26 +157,10 @@ def _save(model: Any, config: SftConfig, rows: list[TrainingRow], folder: Path, 
 
 
 def run(config_file: Path) -> int:
-    """Reads the config, trains, writes `result.json` whatever happened; the exit status."""
-    folder = config_file.parent
-    (folder / RESULT).unlink(missing_ok=True)
-    try:
-        result = main(SftConfig.model_validate_json(config_file.read_text(encoding="utf-8")), folder)
-    except TrioscopeError as error:
-        logger.error("%s", error)
-        result = SftResult(state="failed", error=str(error))
-    except Exception as error:  # a bug or a full disk: kept in the log in full, in the store in one line
-        logger.exception("training failed")
-        result = SftResult(state="failed", error=f"{type(error).__name__}: {error}")
-    temporary = folder / f"{RESULT}.part"
-    temporary.write_text(result.model_dump_json(indent=1), encoding="utf-8")
-    temporary.replace(folder / RESULT)
-    logger.info("%s", result.state)
-    return STATUS[result.state]
+    """Reads the config, trains, writes `result.json`; the exit status."""
+    return run_job(config_file, logger, lambda text, folder: main(SftConfig.model_validate_json(text), folder),
+                   lambda why: SftResult(state="failed", error=why))
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stdout)
-    parser = argparse.ArgumentParser(description="Train a judge (child process; see the module's text).")
-    parser.add_argument("--config", type=Path, required=True, help="config.json in the job's folder")
-    sys.exit(run(parser.parse_args().config))
+    serve("Train a judge (child process; see the module's text).", run)

@@ -10,14 +10,13 @@ Exit status: 0 done, 1 failed, 3 stopped.
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import logging
 import os
-import sys
 from pathlib import Path
 
 from storage.store import Store, open_store
+from training.child import run_job, serve
 from training.gate_job import Scores, gate_report, gate_rows, judge_both
 from training.progress import ProgressLog
 from training.rungs import fit_rung
@@ -25,11 +24,8 @@ from training.scoring import scoring
 from training.stop import Stopped, StopRequest
 from training.votes import label_by_votes
 from training.work_values import GateTask, VotesTask, WorkConfig, WorkResult
-from trio_core.errors import TrioscopeError
 
-RESULT = "result.json"
 STORE_VARIABLE = "TRIOSCOPE_JOB_STORE"
-STATUS = {"done": 0, "failed": 1, "stopped": 3}
 logger = logging.getLogger("training.work")
 
 
@@ -71,26 +67,10 @@ def _gate(config: WorkConfig, task: GateTask, store: Store, folder: Path, log: P
 
 
 def run(config_file: Path) -> int:
-    """Reads the config, works, writes `result.json` whatever happened; the exit status."""
-    folder = config_file.parent
-    (folder / RESULT).unlink(missing_ok=True)
-    try:
-        result = main(WorkConfig.model_validate_json(config_file.read_text(encoding="utf-8")), folder)
-    except TrioscopeError as error:
-        logger.error("%s", error)
-        result = WorkResult(state="failed", error=str(error))
-    except Exception as error:  # a bug or a full disk: kept in the log in full, in the store in one line
-        logger.exception("the job failed")
-        result = WorkResult(state="failed", error=f"{type(error).__name__}: {error}")
-    temporary = folder / f"{RESULT}.part"
-    temporary.write_text(result.model_dump_json(indent=1), encoding="utf-8")
-    temporary.replace(folder / RESULT)
-    logger.info("%s", result.state)
-    return STATUS[result.state]
+    """Reads the config, works, writes `result.json`; the exit status."""
+    return run_job(config_file, logger, lambda text, folder: main(WorkConfig.model_validate_json(text), folder),
+                   lambda why: WorkResult(state="failed", error=why))
 
 
 if __name__ == "__main__":
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stdout)
-    parser = argparse.ArgumentParser(description="Ask a model server for a job (child process; see the module's text).")
-    parser.add_argument("--config", type=Path, required=True, help="config.json in the job's folder")
-    sys.exit(run(parser.parse_args().config))
+    serve("Ask a model server for a job (child process; see the module's text).", run)

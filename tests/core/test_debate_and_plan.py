@@ -11,7 +11,7 @@ from trio_core.errors import InputError
 from trio_core.events import Answered, Knowledge, LLMCalled, Retrieved, StateSaved, SubQueries
 from trio_core.methods.drag import parse_request
 from trio_core.methods.ma_rag import parse_note, parse_plan_steps, parse_solution, parse_task
-from trio_core.methods.maps import RoundRecord
+from trio_core.methods.records import RoundRecord
 from trio_core.trace import trace_of
 from trio_core.values import Completion
 

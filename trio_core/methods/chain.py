@@ -9,8 +9,8 @@ from typing import Any
 
 from trio_core.methods.base import Carried, State
 from trio_core.methods.machine import unseen
-from trio_core.methods.maps import RoundRecord
 from trio_core.methods.reading import Action, marked_answer, tagged_answer
+from trio_core.methods.records import RoundRecord
 from trio_core.parsing import Parsed
 from trio_core.values import Message
 

@@ -17,7 +17,7 @@ from trio_core.events import BaseEvent, RoundStarted
 from trio_core.evidence import VoteLabel
 from trio_core.methods.base import Carried, MethodSettings, PageText, State
 from trio_core.methods.machine import Machine, PoolState, PresetSettings, answered, sub_queries, unseen, unseen_texts
-from trio_core.methods.maps import RoundRecord
+from trio_core.methods.records import RoundRecord
 from trio_core.methods.trio import answer_of
 from trio_core.parsing import Parsed, parse_query, visible_text
 from trio_core.pool import pool_text

@@ -24,8 +24,8 @@ from trio_core.methods.machine import (
     unseen,
     unseen_texts,
 )
-from trio_core.methods.maps import RoundRecord
 from trio_core.methods.reading import CUT, first_sentence, marked_answer, thought_answer
+from trio_core.methods.records import RoundRecord
 from trio_core.parsing import Parsed, query_key, visible_text
 from trio_core.pool import pool_text
 from trio_core.values import Completion, PoolEntry

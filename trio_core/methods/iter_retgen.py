@@ -21,8 +21,8 @@ from trio_core.methods.machine import (
     unseen,
     unseen_texts,
 )
-from trio_core.methods.maps import RoundRecord
 from trio_core.methods.reading import thought_answer
+from trio_core.methods.records import RoundRecord
 from trio_core.methods.trio import answer_of
 from trio_core.parsing import Parsed, visible_text
 

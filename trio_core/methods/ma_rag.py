@@ -16,8 +16,8 @@ from trio_core.events import BaseEvent, Knowledge, RoundStarted, SubQueries
 from trio_core.evidence import VoteLabel
 from trio_core.methods.base import Carried, MethodSettings, PageText, State
 from trio_core.methods.machine import Machine, PresetSettings, answered, unseen
-from trio_core.methods.maps import RoundRecord
 from trio_core.methods.reading import read_fields, short
+from trio_core.methods.records import RoundRecord
 from trio_core.methods.trio import answer_of
 from trio_core.parsing import Parsed, lines_of, parse_queries, visible_text
 from trio_core.values import Completion, PoolEntry, SubQuery, Value

@@ -25,7 +25,7 @@ from trio_core.methods.base import (
     retrieved,
     search,
 )
-from trio_core.methods.maps import RoundRecord
+from trio_core.methods.records import RoundRecord
 from trio_core.parsing import Parsed, query_key
 from trio_core.pool import FittedPool, Repeats, fit_pool
 from trio_core.values import Completion, Message, PoolEntry, SubQuery

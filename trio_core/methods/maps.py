@@ -33,10 +33,11 @@ from trio_core.methods.base import (
     search,
 )
 from trio_core.methods.judging import judge, judge_messages
+from trio_core.methods.records import RoundRecord, latest, merge
 from trio_core.methods.trio import answer_of
 from trio_core.parsing import Parsed, Plan, Refined, parse_plan, parse_queries, parse_refine, query_key
 from trio_core.pool import fit_pool, pool_text
-from trio_core.values import Completion, Hit, JudgeItem, PoolEntry, SubQuery
+from trio_core.values import Completion, JudgeItem, SubQuery
 
 
 class MapsSettings(MethodSettings):
@@ -60,12 +61,6 @@ class MapsSettings(MethodSettings):
     max_query_words: int = Field(default=16, ge=2, le=64)
     shadow_passages: int = Field(default=20, ge=1, le=200)
     """The shadow judge reads at most so many passages (TRIO's cap), the latest."""
-
-
-class RoundRecord(PoolEntry):
-    """A sub-query of an earlier round with the passages that it found first; hidden from later rounds."""
-
-    round: int
 
 
 class MapsState(State):
@@ -287,34 +282,3 @@ class Maps:
             else:
                 yield item
         yield Answered(answer=parsed.value, note=parsed.note if parsed.status == "failed" else "")
-
-
-def merge(number: int, results: list[tuple[str, tuple[Hit, ...]]]) -> tuple[RoundRecord, ...]:
-    """This round's passages, each once, under the first sub-query that found it. The events keep every finder."""
-    seen: set[str] = set()
-    records = []
-    for query, hits in results:
-        own = []
-        for hit in hits:
-            if hit.passage.id not in seen:
-                seen.add(hit.passage.id)
-                own.append(hit)
-        records.append(RoundRecord(query=query, hits=tuple(own), round=number))
-    return tuple(records)
-
-
-def latest(records: tuple[RoundRecord, ...], limit: int) -> tuple[PoolEntry, ...]:
-    """The records as a pool without repeats, cut to the latest `limit` passages."""
-    seen: set[str] = set()
-    entries = []
-    for record in records:
-        own = [h for h in record.hits if h.passage.id not in seen]
-        seen.update(h.passage.id for h in own)
-        entries.append(PoolEntry(query=record.query, hits=tuple(own)))
-    surplus = len(seen) - limit
-    kept = []
-    for entry in entries:
-        cut = min(max(surplus, 0), len(entry.hits))
-        surplus -= cut
-        kept.append(entry.model_copy(update={"hits": entry.hits[cut:]}))
-    return tuple(kept)

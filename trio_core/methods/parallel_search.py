@@ -14,8 +14,8 @@ from trio_core.events import BaseEvent, RoundStarted
 from trio_core.methods.base import Carried, MethodSettings, PageText, State
 from trio_core.methods.chain import ChainState, chain_text, final_answer
 from trio_core.methods.machine import Machine, PresetSettings, answered, sub_queries
-from trio_core.methods.maps import RoundRecord
 from trio_core.methods.reading import STOPS, read_action
+from trio_core.methods.records import RoundRecord
 from trio_core.parsing import Parsed, clean_query
 from trio_core.pool import fit_pool
 from trio_core.values import Message

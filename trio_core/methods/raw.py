@@ -12,8 +12,8 @@ from trio_core.errors import SettingsError
 from trio_core.events import BaseEvent, Hidden, RoundStarted
 from trio_core.methods.base import Carried, Reply, State, Tools, ask
 from trio_core.methods.machine import Asked, Machine, answered, sub_queries
-from trio_core.methods.maps import RoundRecord
 from trio_core.methods.reading import Action, read_action
+from trio_core.methods.records import RoundRecord
 from trio_core.parsing import Parsed
 from trio_core.pool import passage_block
 from trio_core.values import Completion, Hit, Message

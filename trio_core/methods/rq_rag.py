@@ -16,7 +16,7 @@ from trio_core.errors import SettingsError
 from trio_core.events import BaseEvent, Hidden, Knowledge, RoundStarted
 from trio_core.methods.base import Carried, MethodSettings, PageText, State
 from trio_core.methods.machine import Asked, Machine, PresetSettings, answered, sub_queries, unseen
-from trio_core.methods.maps import RoundRecord
+from trio_core.methods.records import RoundRecord
 from trio_core.methods.trio import answer_of
 from trio_core.metrics import normalize
 from trio_core.parsing import Parsed, parse_query, same_query
