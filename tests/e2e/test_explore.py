@@ -110,8 +110,10 @@ def test_a_bad_question_is_answered_under_the_box(app_url: str, page: Page, ques
 
 def test_a_bad_setting_is_named(app_url: str, page: Page) -> None:
     page.goto(app_url)
+    expect(page.locator("#ts-start")).to_contain_text("Examples")  # the page's first answers are in: nothing is drawn anew after this
     page.get_by_text("Settings of the method").click()
     page.get_by_label("top k").first.fill("1000")
+    page.get_by_label("top k").first.press("Tab")
     ask(page)
     expect(page.locator(".err")).to_contain_text("'top_k'")
 

@@ -63,6 +63,8 @@ class StubServer:
         self.paths: list[str] = []
         self.open_chats = 0
         self.tokenizer: str | None = "llama.cpp"
+        self.drops = 0
+        """So many requests are closed without an answer, as a server does with a connection it held idle for too long."""
         self.constrains: Callable[[dict[str, Any]], bool] = lambda body: False
         self.routes: dict[str, tuple[int, Any]] = {}
 
@@ -78,6 +80,9 @@ class StubServer:
         try:
             method, path, body = await self._request(reader)
             self.paths.append(f"{method} {path}")
+            if self.drops:
+                self.drops -= 1
+                return
             if path == "/v1/chat/completions" or (path == "/v1/completions" and body.get("stream")):
                 await self._chat(body, reader, writer)
             else:

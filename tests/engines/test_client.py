@@ -197,6 +197,15 @@ async def test_tokens_are_counted_by_the_server_and_remembered(served: Served, t
     assert stub.paths.count("POST /tokenize") == (1 if tokenizer == "llama.cpp" else 2)
 
 
+async def test_a_connection_closed_while_idle_is_opened_anew(served: Served) -> None:
+    engine, stub = await served()
+    stub.drops = 1
+    assert await engine.count_tokens("one two") > 0
+    stub.drops = 2
+    with pytest.raises(EngineBroken, match="broke off POST /tokenize"):
+        await engine.count_tokens("three four")
+
+
 async def test_tokens_are_estimated_where_the_server_has_no_tokenizer(served: Served) -> None:
     engine, stub = await served(model="m")
     stub.tokenizer = None

@@ -25,7 +25,11 @@ class ServerRoutes:
     async def request(self, method: str, path: str, body: Any = None) -> httpx.Response:
         """One request, whatever its status. Raises EngineUnreachable, EngineBroken."""
         try:
-            return await self._http.request(method, path, json=body)
+            try:
+                return await self._http.request(method, path, json=body)
+            except httpx.RemoteProtocolError:
+                # A server that closes an idle connection just as it is used again looks like this; these routes may be asked twice.
+                return await self._http.request(method, path, json=body)
         except (httpx.ConnectError, httpx.ConnectTimeout, httpx.UnsupportedProtocol) as error:
             raise EngineUnreachable(f"no model server answers at {self.root}; start it, or set engine.base_url to the "
                                     "address of one that runs") from error

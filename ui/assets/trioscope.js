@@ -262,7 +262,7 @@
     const boxes = $$("input", element), many = boxes[0]?.type === "checkbox";
     const read = () => { const on = boxes.filter((b) => b.checked).map((b) => b.value); return many ? on : on[0]; };
     const show = () => { const on = [].concat(props.value); for (const b of boxes) b.checked = on.includes(b.value); };
-    element.addEventListener("change", () => { props.value = read(); trigger("change"); });
+    element.addEventListener("change", () => { props.value = read(); });  // the watch below tells of it
     watch("value", () => { show(); trigger("change"); });
     show();
   }
