@@ -117,7 +117,9 @@ class RetrieverSettings(Section):
     passage_prefix: str | None = None
     """Null = by model (E5: `query: ` and `passage: `)."""
     factory: str = "Flat"
-    """FAISS factory string."""
+    """`Flat`, `HNSW`, `IVF-SQ8`, `PQ` (see `index plan`), or a FAISS factory string."""
+    parts: int = Field(default=1, ge=1, le=99)
+    """Files that a large vector index is split into; a query is searched in all of them at once."""
     mmap: bool = False
     batch_size: int = Field(default=64, ge=1)
     http: HttpRetrieverSettings = HttpRetrieverSettings()
@@ -170,6 +172,8 @@ class Settings(Section):
     """`module:function` that opens the store for the command line, by its URL; empty = one that forgets."""
     annotator: str = "me"
     """Name that labels are stored under when nobody logs in and none is typed in the page's header."""
+    data_folders: tuple[Path, ...] = ()
+    """Folders beside `<data_dir>/datasets` whose data sets and corpora the Evaluate page may open; relative to the project's folder."""
     server: ServerSettings = ServerSettings()
     engine: EngineSettings = EngineSettings()
     retriever: RetrieverSettings = RetrieverSettings()
@@ -266,6 +270,7 @@ def _validate(data: dict[str, Any]) -> Settings:
         raise SettingsError("; ".join(explain(e, Settings) for e in error.errors())) from error
     if not settings.data_dir.is_absolute():
         settings = settings.model_copy(update={"data_dir": PROJECT_ROOT / settings.data_dir})
+    settings = settings.model_copy(update={"data_folders": tuple(PROJECT_ROOT / folder for folder in settings.data_folders)})
     accounts = settings.server.accounts
     if accounts is not None and not accounts.is_absolute():
         settings = settings.model_copy(update={"server": settings.server.model_copy(update={"accounts": PROJECT_ROOT / accounts})})

@@ -79,11 +79,7 @@ class Workbench:
         try:
             self._message = "opening the index"
             self.retriever = await asyncio.to_thread(build_retriever, self.settings, self._progress)
-            self._message = "loading the model"
-            await self.engine.start()
-            await self.engine.use_judge(self._with_threshold(self._judge or JudgeAdapter()))
-            self._message = "asking the model server what it can do"
-            self.capabilities = await self.engine.probe()
+            await self._start_engine()
             self._state, self._message = "ready", "ready"
         except TrioscopeError as error:
             self._state, self._message = "failed", str(error)
@@ -91,10 +87,18 @@ class Workbench:
             self._state, self._message = "failed", f"{type(error).__name__}: {error}"
         self._up.set_result(None)
 
+    async def _start_engine(self) -> None:
+        self._message = "loading the model"
+        await self.engine.start()
+        await self.engine.use_judge(self._with_threshold(self._judge or JudgeAdapter()))
+        self._message = "asking the model server what it can do"
+        self.capabilities = await self.engine.probe()
+
     def _progress(self, step: BuildStep) -> None:
         self._message = f"building the index: {step}"
 
-    async def _ready(self) -> None:
+    async def ready(self) -> None:
+        """Returns once engine and index are up. Raises EngineError with the reason when they cannot be."""
         while self._up is None:
             await asyncio.sleep(0.01)
         await asyncio.shield(self._up)
@@ -102,7 +106,7 @@ class Workbench:
             raise EngineError(f"the engine is not available: {self._message}")
 
     async def _prepare(self, request: RunRequest) -> Prepared:
-        await self._ready()
+        await self.ready()
         assert self.retriever is not None
         settings = self.method_settings(request.method, request.settings)
         prompts = load_prompts(request.method, self.settings.engine.roles)
@@ -128,7 +132,7 @@ class Workbench:
         return task
 
     async def _ready_agent(self) -> AnswerAgent:
-        await self._ready()
+        await self.ready()
         return self.answer_agent()
 
     def method_settings(self, method: str, overrides: dict[str, Any] | None = None) -> dict[str, Any]:

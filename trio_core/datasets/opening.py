@@ -19,7 +19,7 @@ from trio_core.retrieval.report import EXAMPLES, BrokenExample
 
 ENDINGS = (".json", ".jsonl", ".csv", ".tsv")
 ALIASES = "id_aliases.json"
-_NOT_QUESTIONS = ("corpus", "psgs", "evidence", "id_aliases", "alias")
+NOT_QUESTIONS = ("corpus", "psgs", "evidence", "id_aliases", "alias")
 _SPLITS = ("train", "dev", "test", "validation")
 
 
@@ -133,7 +133,7 @@ def _place(source: str | Path, roots: Sequence[Path]) -> Path:
 def _file(path: Path, split: str) -> Path:
     if not path.is_dir():
         return path
-    files = sorted(f for f in path.iterdir() if f.name.removesuffix(".gz").endswith(ENDINGS) and not f.name.startswith(_NOT_QUESTIONS))
+    files = sorted(f for f in path.iterdir() if f.name.removesuffix(".gz").endswith(ENDINGS) and not f.name.startswith(NOT_QUESTIONS))
     fitting = [f for f in files if split.lower() in f.name.lower()]
     if len(fitting) == 1:
         return fitting[0]

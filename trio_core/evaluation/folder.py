@@ -45,5 +45,5 @@ def agree(folder: Path, terms: Terms) -> Terms:
     for name, value in terms.model_dump(exclude={"id"} if not terms.id else None).items():
         if getattr(known, name) != value:
             held = f"{folder} holds an evaluation with {name} {getattr(known, name)!r}, not {value!r}"
-            raise InputError(f"{held}; give another --out, or the same {name}")
+            raise InputError(f"{held}; begin a new evaluation (another --out), or give the same {name}")
     return known

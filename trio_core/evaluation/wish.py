@@ -49,13 +49,14 @@ class Ready(NamedTuple):
     evidence: str
 
 
-def make_ready(wish: Wish, settings: Settings, folder: Path, judge: str) -> Ready:
-    """Reads the questions, checks methods and folder, finds the evidence. Raises InputError, SettingsError, DatasetError, CorpusError."""
-    entrants = list({e.label: e for e in map(entrant, wish.methods)}.values())
-    for e in entrants:
-        _check(e, settings)
+def make_ready(wish: Wish, settings: Settings, folder: Path, judge: str, id: str = "") -> Ready:
+    """Reads the questions, checks methods and folder, finds the evidence. Raises InputError, SettingsError, DatasetError, CorpusError.
+
+    `id` = the name of a new evaluation; empty = one is made.
+    """
+    entrants = entrants_of(wish, settings)
     questions, data = _questions(wish, settings)
-    terms = agree(folder, terms_of(wish, settings, judge))
+    terms = agree(folder, terms_of(wish, settings, judge).model_copy(update={"id": id}))
     evidence, said = _evidence(wish, settings, questions)
     return Ready(Plan(terms.id, entrants, questions, evidence, wish.repeats, wish.seed, wish.retry_failed), data, said)
 
@@ -69,8 +70,12 @@ def terms_of(wish: Wish, settings: Settings, judge: str) -> Terms:
     )
 
 
-def _check(e: Entrant, settings: Settings) -> None:
-    check_settings(method_type(e.method).settings_type, {**settings.methods.get(e.method, {}), **e.settings}, e.method)
+def entrants_of(wish: Wish, settings: Settings) -> list[Entrant]:
+    """The methods of a wish, each once, their settings checked. Raises InputError, SettingsError."""
+    entrants = list({e.label: e for e in map(entrant, wish.methods)}.values())
+    for e in entrants:
+        check_settings(method_type(e.method).settings_type, {**settings.methods.get(e.method, {}), **e.settings}, e.method)
+    return entrants
 
 
 def _questions(wish: Wish, settings: Settings) -> tuple[list[Question], str]:
