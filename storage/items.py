@@ -72,15 +72,21 @@ class Items(Database):
 
 def upsert_item(store: Database, session: Session, item: JudgeItem) -> int:
     """The id of the item with this content; stored now if it is new. The caller refreshes its state."""
-    insert = dialect.insert_for(session.connection())
-    new = session.scalar(insert(ItemRow).values(
-        content_hash=item.content_hash, question=item.question, question_hash=question_hash(item.question),
-        pool=_POOL.dump_json(item.pool).decode(), messages=_MESSAGES.dump_json(item.messages).decode(),
-        created=store.clock(),
-    ).on_conflict_do_nothing().returning(ItemRow.id))
-    if new is None:
-        return session.execute(select(ItemRow.id).where(ItemRow.content_hash == item.content_hash)).scalar_one()
-    return new
+    return upsert_items(store, session, [item])[0]
+
+
+def upsert_items(store: Database, session: Session, items: Sequence[JudgeItem]) -> list[int]:
+    """`upsert_item` for many, in order, with two statements."""
+    hashes, connection, now = [item.content_hash for item in items], session.connection(), store.clock()
+    rows = {content_hash: {
+        "content_hash": content_hash, "question": item.question, "question_hash": question_hash(item.question),
+        "pool": _POOL.dump_json(item.pool).decode(), "messages": _MESSAGES.dump_json(item.messages).decode(), "created": now,
+    } for content_hash, item in zip(hashes, items, strict=True)}
+    insert = dialect.insert_for(connection)
+    connection.execute(insert(ItemRow.__table__).on_conflict_do_nothing(), list(rows.values()))
+    found = connection.execute(select(ItemRow.content_hash, ItemRow.id).where(ItemRow.content_hash.in_(rows)))
+    ids = {content_hash: item_id for content_hash, item_id in found}
+    return [ids[content_hash] for content_hash in hashes]
 
 
 def store_gold(store: Database, session: Session, item_id: int, label: BinaryLabel, rule: str) -> GoldLabel:
@@ -97,10 +103,15 @@ def store_gold(store: Database, session: Session, item_id: int, label: BinaryLab
 
 def add_source(store: Database, session: Session, item_id: int, where: ItemSource) -> None:
     """Notes where an item was seen, once."""
-    insert = dialect.insert_for(session.connection())
-    session.execute(insert(SourceRow).values(
-        item_id=item_id, key=_source_key(where), created=store.clock(), **where.model_dump(),
-    ).on_conflict_do_nothing())
+    add_sources(store, session, [(item_id, where)])
+
+
+def add_sources(store: Database, session: Session, seen: Sequence[tuple[int, ItemSource]]) -> None:
+    """`add_source` for many, with one statement."""
+    connection, now = session.connection(), store.clock()
+    insert = dialect.insert_for(connection)
+    connection.execute(insert(SourceRow.__table__).on_conflict_do_nothing(), [
+        {"item_id": item_id, "key": _source_key(where), "created": now, **where.model_dump()} for item_id, where in seen])
 
 
 def _source_key(where: ItemSource) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -32,9 +33,14 @@ COLUMNS = ("item_id", "distance", "guess", "agreed", "labels", "verdict", "polic
 
 def refresh(session: Session, item_id: int) -> None:
     """Works out an item's row anew. Every write of a fact about an item calls it, in the same transaction."""
+    refresh_all(session, [item_id])
+
+
+def refresh_all(session: Session, item_ids: Sequence[int]) -> None:
+    """`refresh` for many items."""
     session.flush()
     connection = session.connection()
-    connection.execute(_statement(dialect.insert_for(connection)), {"item": item_id})
+    connection.execute(_statement(dialect.insert_for(connection)), [{"item": item_id} for item_id in dict.fromkeys(item_ids)])
 
 
 @lru_cache

@@ -1,7 +1,7 @@
 """The run hub: runs live here, outside any browser event, and every event is stored before anybody sees it.
 
-A run does not wait for the store: its events go to a writer of its own, which stores what has gathered in one transaction and
-then shows it. A store that fails ends the run.
+A run does not wait for the store: its events go to the recorder, which stores what has gathered of all runs in one transaction
+and then shows it. A store that fails ends the run.
 
 Pages and the command line only look: `poll` returns what is new after a sequence number, for running and for stored runs alike,
 so a reload, a second tab or a closed tab changes nothing for the run. The hub works inside one event loop
@@ -22,6 +22,7 @@ from trio_core.errors import InputError, StoreError
 from trio_core.events import BaseEvent, LLMCalled, RunStarted, StoredEvent, TextDelta, is_end
 from trio_core.fork import forked_events
 from trio_core.methods.base import Method
+from trio_core.recorder import Recorder
 from trio_core.runs import ENDED, RunInfo, RunRequest, RunStatus, RunStore
 from trio_core.settings import RunSettings
 from trio_core.values import ForkPoint
@@ -29,8 +30,6 @@ from trio_core.values import ForkPoint
 log = logging.getLogger(__name__)
 
 HEARTBEAT_S = 5.0
-PENDING = 256
-"""Events of a run that may wait for the store before the run waits too."""
 STALE_S = 20.0
 """A run without a heartbeat for so long belongs to an app that is gone."""
 
@@ -81,6 +80,7 @@ class RunHub:
     def __init__(self, prepare: Callable[[RunRequest], Awaitable[Prepared]], store: RunStore, settings: RunSettings) -> None:
         self._prepare = prepare
         self._store = store
+        self._recorder = Recorder(store)
         self._settings = settings
         self._runs: dict[str, _Run] = {}
         self._line: list[str] = []
@@ -204,17 +204,16 @@ class RunHub:
         stream = drive(
             prepared.method, prepared.started, gold=run.request.gold, earlier=tuple(run.events), time_limit_s=self._settings.time_limit_s
         )
-        pending: asyncio.Queue[StoredEvent | None] = asyncio.Queue(maxsize=PENDING)
-        writer = asyncio.create_task(self._write(run_id, run, pending))
+        line = self._recorder.line(run_id, lambda event: self._show(run, event), lambda fault: _failed(run, fault))
         try:
             async with aclosing(stream) as events:  # type: ignore[type-var]
                 async for event in events:
                     if isinstance(event, TextDelta):
                         self._show_text(run, event)
                     else:
-                        await pending.put(event)  # type: ignore[arg-type]
+                        await line.put(event)  # type: ignore[arg-type]
         finally:
-            await _finish(writer, pending)
+            await line.finish()
 
     async def _copy(self, run_id: str, run: _Run, prepared: Prepared, point: ForkPoint) -> None:
         """Stores the fork's beginning: all of it, or nothing."""
@@ -223,25 +222,6 @@ class RunHub:
         await asyncio.to_thread(self._store.append_all, run_id, events)
         for event in events:
             self._show(run, event)
-
-    async def _write(self, run_id: str, run: _Run, pending: asyncio.Queue[StoredEvent | None]) -> None:
-        """Stores events in order, then shows them, until None comes."""
-        more = True
-        while more:
-            batch = [await pending.get()]
-            while not pending.empty():
-                batch.append(pending.get_nowait())
-            events = [e for e in batch if e is not None]
-            more = len(events) == len(batch)
-            try:
-                await asyncio.to_thread(self._store.append_all, run_id, events)
-            except StoreError as error:
-                run.fault = str(error)
-                assert run.task is not None
-                run.task.cancel()
-                return
-            for event in events:
-                self._show(run, event)
 
     def _show_text(self, run: _Run, event: TextDelta) -> None:
         """Live text is shown and never stored."""
@@ -290,21 +270,11 @@ class RunHub:
                 log.warning("heartbeat: %s", error)
 
 
-async def _finish(writer: asyncio.Task[None], pending: asyncio.Queue[StoredEvent | None]) -> None:
-    """Lets the writer store what it has, even while the run itself is being cancelled."""
-    while not writer.done():
-        if not pending.full():
-            pending.put_nowait(None)
-            break
-        await asyncio.sleep(0)
-    cancelled: asyncio.CancelledError | None = None
-    while not writer.done():
-        try:
-            await asyncio.shield(writer)
-        except asyncio.CancelledError as error:
-            cancelled = error
-    if cancelled is not None:
-        raise cancelled
+def _failed(run: _Run, fault: StoreError) -> None:
+    """A store that fails ends the run."""
+    run.fault = str(fault)
+    assert run.task is not None
+    run.task.cancel()
 
 
 def check_question(question: str, limit: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from trio_core.errors import StoreError
@@ -46,6 +46,11 @@ class MemoryStore:
         """One after the other."""
         for event in events:
             self.append(run_id, event)
+
+    def append_runs(self, batch: Mapping[str, Sequence[StoredEvent]]) -> None:
+        """Run by run."""
+        for run_id, events in batch.items():
+            self.append_all(run_id, events)
 
     def set_status(self, run_id: str, status: RunStatus) -> None:
         """Changes a status."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Protocol
 
@@ -83,6 +83,9 @@ class RunStore(Protocol):
 
     def append_all(self, run_id: str, events: Sequence[StoredEvent]) -> None:
         """`append` for several events in one transaction: all of them, or none."""
+
+    def append_runs(self, batch: Mapping[str, Sequence[StoredEvent]]) -> None:
+        """`append_all` for several runs in one transaction: all of them, or none."""
 
     def set_status(self, run_id: str, status: RunStatus) -> None:
         """Changes a run's status (queued -> running -> stopping); ends come through `append`."""

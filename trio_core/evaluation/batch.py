@@ -16,6 +16,7 @@ from trio_core.datasets import EvidenceMap, Question
 from trio_core.errors import InputError, StoreError, TrioscopeError
 from trio_core.evaluation.rows import refused_row, row_of
 from trio_core.evaluation.values import Entrant, EvaluationStore, Progress, Row
+from trio_core.events import StoredEvent
 from trio_core.hub import RunHub
 from trio_core.runs import ENDED, EvaluationMark, RunRequest, RunStatus
 from trio_core.values import Gold
@@ -146,13 +147,13 @@ class Batch:
             if self._stopping:
                 await self._hub.stop(run_id)
             await self._hub.wait(run_id)
-            seen = self._hub.poll(run_id, after=1 << 60)
+            seen = self._hub.poll(run_id)
         finally:
             self._running.discard(run_id)
             self._hub.forget(run_id)
         if seen is not None and seen.fault:
             raise StoreError(seen.fault)
-        await self._take(job, run_id, fresh=True)
+        await self._take(job, run_id, fresh=True, events=seen.events if seen else None)
 
     async def _begin(self, job: Job, known: _Known | None) -> str:
         if known is not None:
@@ -173,9 +174,13 @@ class Batch:
             await asyncio.sleep(ELSEWHERE_S)
         return "running"
 
-    async def _take(self, job: Job, run_id: str, fresh: bool) -> None:
-        """The row of an ended run; one that was stopped is not done and has none. What a stop leaves unstored is looked at next time."""
-        events = await asyncio.to_thread(self._store.events, run_id)
+    async def _take(self, job: Job, run_id: str, fresh: bool, events: Sequence[StoredEvent] | None = None) -> None:
+        """The row of an ended run; one that was stopped is not done and has none. What a stop leaves unstored is looked at next time.
+
+        `events` = its stored events, where they are at hand.
+        """
+        if events is None:
+            events = await asyncio.to_thread(self._store.events, run_id)
         row = row_of(run_id, job.question, self.plan.gold(job.question), job.entrant.method, job.mark, events)
         if row.finished or not (self._stopping or row.status in ("stopped", "interrupted")):
             self._tell(row, fresh)
