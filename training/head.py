@@ -19,7 +19,9 @@ from trio_core.errors import TrainingError
 from trio_core.judge_head import FEATURES, SAMPLED, JudgeHead
 from trio_core.values import Value
 
-DEFAULT_FEATURES = ("logit", "agreement", "answer_logprob", "answer_in_pool", "mean_score", "new_passages", "round", "comparison")
+DEFAULT_FEATURES = (
+    "logit", "agreement", "answer_logprob", "answer_in_pool", "mean_score", "new_passages", "round", "comparison", "question_in_pool", "chain",
+)
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """Values of C that cross-validation chooses from."""
 LEAST_ROWS = 20

@@ -25,6 +25,8 @@ FEATURES: dict[str, str] = {
     "pool_tokens": "size of the pool in thousands of tokens (by characters)",
     "question_in_pool": "share of the question's content words that stand in the pool",
     "comparison": "1 where the question compares (both, older, same, …)",
+    "links": "passages' titles that stand in the text of another passage of the pool, at most 6 pairs",
+    "chain": "1 where the pool holds a chain: titles of two passages in a question that compares, else a link from a passage near it",
 }
 SAMPLED = frozenset({"agreement", "answer_logprob", "answer_in_pool"})
 """Features that need sampled answers: calls at run time."""

@@ -9,6 +9,7 @@ import math
 import re
 
 from trio_core.evidence import EvidenceReport
+from trio_core.judge_chain import chain_signals, content_words
 from trio_core.metrics import cover_token_seq, normalize
 from trio_core.pool import pool_text
 from trio_core.values import JudgeItem
@@ -20,15 +21,12 @@ _COMPARES = re.compile(
     r"\b(both|same|either|which of|more|less|\w+er than|earlier|later|first|older|younger|longer|shorter|larger|bigger|smaller|"
     r"taller|higher|born first|died first|came out first|between|or)\b", re.IGNORECASE)
 _PAIR = re.compile(r"\b(or|and)\b", re.IGNORECASE)
-_STOP = frozenset(re.findall(r"\w+", """
-    a an the of in on at by for to from with and or is are was were be been do does did has have had which who whom whose what when
-    where why how that this it its as than their his her
-"""))
 
 
 def signals(item: JudgeItem, p: float | None, answers: EvidenceReport | None = None) -> dict[str, float]:
     """All signals that are known. `p` is the judge's own P(sufficient), `answers` the samples from this pool."""
     found = {**_pool(item), **_question(item)}
+    found |= chain_signals(item, compares=bool(found["comparison"]))
     if p is not None:
         clipped = min(max(p, CLIP), 1 - CLIP)
         found["logit"] = math.log(clipped / (1 - clipped))
@@ -51,7 +49,7 @@ def _pool(item: JudgeItem) -> dict[str, float]:
 
 
 def _question(item: JudgeItem) -> dict[str, float]:
-    words = {word for word in normalize(item.question).split() if word not in _STOP}
+    words = content_words(item.question)
     passages = " ".join(f"{h.passage.title} {h.passage.text}" for entry in item.pool for h in entry.hits)
     present = words & set(normalize(passages).split())
     compares = bool(_COMPARES.search(item.question) and _PAIR.search(item.question))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import random
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,11 +47,11 @@ class CurveItem(NamedTuple):
     answers: tuple[str, ...]
 
 
-def curve_items(folder: Path, per_set: int, dropped: Counter[str]) -> Iterator[CurveItem]:
+def curve_items(folder: Path, orders: Sequence[int], dropped: Counter[str]) -> Iterator[CurveItem]:
     """Items question by question (so that a server's prefix cache serves the later rounds), the three sets in turn."""
     prompt = load_prompts("trio")["judge"]
-    streams = [_questions(name, folder, per_set, dropped) for name in SETS]
-    for order, together in enumerate(zip(*streams, strict=False)):
+    streams = [_questions(name, folder, orders, dropped) for name in SETS]
+    for order, together in zip(orders, zip(*streams, strict=True), strict=True):
         for name, question, gold, pools in together:
             for number, pool in enumerate(pools):
                 messages = prompt.render(question=question.question, pool=pool_text(pool, "reference"))
@@ -63,7 +63,7 @@ def curve_items(folder: Path, per_set: int, dropped: Counter[str]) -> Iterator[C
 
 
 def _questions(
-    name: str, folder: Path, limit: int, dropped: Counter[str]
+    name: str, folder: Path, orders: Sequence[int], dropped: Counter[str]
 ) -> Iterator[tuple[str, Question, frozenset[str], list[tuple[PoolEntry, ...]]]]:
     file, corpus_file = (DATA / part for part in SETS[name])
     corpus = Corpus.open(corpus_file)
@@ -72,15 +72,15 @@ def _questions(
     evidence = map_evidence(questions, corpus.passages())
     build_index(corpus, folder / name, kind="bm25")
     retriever = Bm25Retriever.open(folder / name)
-    given = 0
+    usable: list[tuple[Question, frozenset[str]]] = []
     for question in questions:
         gold = frozenset(evidence.gold(question).passage_ids)
         if len(gold) < len(question.evidence) or not gold:
             dropped[f"{name}: a gold paragraph is not in the corpus"] += 1
-            continue
-        if given == limit:
-            return
-        given += 1
+        else:
+            usable.append((question, gold))
+    for order in orders:
+        question, gold = usable[order]
         yield name, question, gold, asyncio.run(_pools(retriever, question, gold, dropped))
 
 

@@ -1,8 +1,8 @@
 """The judge's learning curve on public multi-hop questions: zero-shot, tuned threshold, calibrated heads, by number of labels.
 
-`--collect N` reads the items of N questions a set with the embedded model (P of the judge, 4 sampled answers) and adds a row
-an item to results/learning_curve.jsonl, which holds no text of the data sets; a stopped collection goes on where it was. Fitting
-takes seconds, so the report is made anew each time.
+`--collect N` reads the items of N training questions and N held-out questions a set with the embedded model: P of the judge and the
+signals of a head. `--answers` adds, in a second pass, 4 sampled answers an item. Rows go to results/learning_curve.jsonl, which holds no text
+of the data sets; a stopped collection goes on where it was. Fitting takes seconds, so the report is made anew each time.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from training.head import HeadSettings, SignalRow, fit_head
 from training.metrics import tune_threshold
 from trio_core.engines.base import JudgeAdapter
 from trio_core.evidence import AnswerAgent, SampleSettings, head_sampling, sample_answers, summarise
+from trio_core.judge_head import SAMPLED
 from trio_core.judge_signals import signals
 from trio_core.prompting import load_prompts
 from trio_core.settings import load_settings
@@ -34,20 +35,25 @@ ROWS = RESULTS / "learning_curve.jsonl"
 SAMPLES = 4
 SIZES = (32, 64, 128, 256)
 SEEDS = (1, 2, 3)
-HELD_OUT = (0, 1)
-"""Questions whose place in the shuffle is 0 or 1 modulo 5 are held out, in all sets."""
+HELD_OUT = range(60, 80)
+"""Places in the shuffle. The signals of heads were designed on the places below 60, so these questions were never looked at."""
+PLAIN = ("mean_score", "new_passages", "round", "comparison", "question_in_pool", "chain")
 HEADS: dict[str, tuple[str, ...]] = {
     "head: logit alone": ("logit",),
-    "head: without sampled answers": ("logit", "mean_score", "top_score", "new_passages", "round", "question_in_pool", "comparison"),
-    "head: default": HeadSettings().features,
-    "head: all signals": (*HeadSettings().features, "top_score", "pool_tokens", "question_in_pool"),
+    "head: no model, pool and question alone": PLAIN,
+    "head: no chain": tuple(f for f in ("logit", *PLAIN) if f != "chain"),
+    "head: default without sampled answers": ("logit", *PLAIN),
+    "head: default, 4 sampled answers": HeadSettings().features,
+    "head: all signals": (*HeadSettings().features, "top_score", "pool_tokens", "links"),
 }
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags."""
-    parser.add_argument("--collect", type=int, default=0, metavar="N", help="read the items of the first N questions of each set")
+    parser.add_argument("--collect", type=int, default=0, metavar="N", help="read the items of N training and N held-out questions of each set")
+    parser.add_argument("--answers", action="store_true", help="sample answers for the items collected so far")
     parser.add_argument("--rows", type=Path, default=ROWS)
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the embedded profile")
     parser.add_argument("--index-dir", type=Path, default=Path("var/learning-curve"))
 
 
@@ -55,47 +61,68 @@ def main(args: argparse.Namespace) -> None:
     """Collects if asked to, then reports."""
     if args.collect:
         collect(args)
-    report(read_rows(args.rows))
+    report(merged(read_rows(args.rows)))
+
+
+def merged(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """One row an item: the judge's, with the signals of sampled answers where they are there."""
+    answers = {row["hash"]: row for row in rows if row["kind"] == "answers"}
+    judged = [row for row in rows if row["kind"] == "judge"]
+    return [row | {"signals": row["signals"] | answers.get(row["hash"], {}).get("signals", {})} for row in judged]
 
 
 def collect(args: argparse.Namespace) -> None:
-    """Reads what is missing, question by question."""
-    done = {row["hash"] for row in read_rows(args.rows)}
+    """Reads what is missing, question by question; training and held-out questions in turn, so that a part of it is worth a report."""
+    kind = "answers" if args.answers else "judge"
+    known = read_rows(args.rows)
+    done = {row["hash"] for row in known if row["kind"] == kind}
+    wanted = {row["hash"] for row in known if row["kind"] == "judge"} if args.answers else None
     dropped: Counter[str] = Counter()
-    items = list(curve_items(args.index_dir, args.collect, dropped))
+    places = [place for pair in zip(range(args.collect), HELD_OUT, strict=False) for place in pair] + list(range(len(HELD_OUT), args.collect))
+    items = [i for i in curve_items(args.index_dir, places, dropped) if wanted is None or i.item.content_hash in wanted]
     print(f"{len(items)} items, left out: {dict(dropped)}", flush=True)
-    with workbench() as bench:
-        agent = AnswerAgent(bench.engine, load_prompts("trio")["answer"], repeats="reference")
+    with workbench(flags=args.set) as bench:
         for n, item in enumerate(items, 1):
             if item.item.content_hash not in done:
-                append_row(args.rows, bench.call(_read(bench, agent, item)))
+                append_row(args.rows, bench.call(_answers(bench, item) if args.answers else _judge(bench, item)))
                 print(f"{n}/{len(items)}", flush=True)
 
 
-async def _read(bench: Workbench, agent: AnswerAgent, item: CurveItem) -> dict[str, Any]:
-    """One item: the judge's P, then sampled answers over the same (cached) pool."""
+async def _judge(bench: Workbench, item: CurveItem) -> dict[str, Any]:
+    """The judge's P and what a head can know without sampled answers."""
     call = ChatCall(role="judge", messages=item.item.messages, max_tokens=load_prompts("trio")["judge"].max_tokens)
     verdict = await bench.engine.verdict(call)
+    return {
+        "kind": "judge", "hash": item.item.content_hash, "dataset": item.dataset, "question_id": item.question_id, "order": item.order,
+        "round": item.round, "sufficient": item.sufficient, "p": verdict.p_sufficient,
+        "signals": signals(item.item, verdict.p_sufficient), "prompt_tokens": verdict.completion.usage.prompt_tokens,
+        "seconds": verdict.completion.seconds, "judge": JudgeAdapter().name,
+    }
+
+
+async def _answers(bench: Workbench, item: CurveItem) -> dict[str, Any]:
+    """Sampled answers over the same pool, and the signals made of them."""
+    agent = AnswerAgent(bench.engine, load_prompts("trio")["answer"], repeats="reference")
     sampling: SampleSettings = head_sampling(SAMPLES, 1.0).model_copy(update={"seed": 1})
     prompt = await agent.messages(item.item)
     samples = [s async for s in sample_answers(agent, prompt.messages, sampling, item.answers)]
     answers = summarise(samples, SAMPLES)
+    found = signals(item.item, None, answers)
     return {
-        "hash": item.item.content_hash, "dataset": item.dataset, "question_id": item.question_id, "order": item.order, "round": item.round,
-        "sufficient": item.sufficient, "p": verdict.p_sufficient, "right": answers.right, "greedy_right": samples[0].right,
-        "signals": signals(item.item, verdict.p_sufficient, answers),
-        "prompt_tokens": verdict.completion.usage.prompt_tokens, "seconds": verdict.completion.seconds + answers.seconds,
-        "judge": JudgeAdapter().name,
+        "kind": "answers", "hash": item.item.content_hash, "right": answers.right, "greedy_right": samples[0].right,
+        "signals": {name: found[name] for name in SAMPLED if name in found}, "seconds": answers.seconds,
     }
 
 
 def report(rows: Sequence[dict[str, Any]]) -> None:
     """Figures by judge and number of labels: means over seeds, and a bootstrap interval by question of the first seed."""
-    held = [r for r in rows if r["order"] % 5 in HELD_OUT]
-    pool = [r for r in rows if r["order"] % 5 not in HELD_OUT]
+    held = [r for r in rows if r["order"] in HELD_OUT]
+    pool = [r for r in rows if r["order"] not in HELD_OUT]
+    sampled = all("agreement" in r["signals"] for r in rows)
+    heads = [name for name, features in HEADS.items() if sampled or not SAMPLED & set(features)]
     lines, raw = [], []
     for size in (0, *(s for s in SIZES if s <= len(pool))):
-        for name in (["zero-shot at 0.5"] if not size else ["tuned threshold", *HEADS]):
+        for name in (["zero-shot at 0.5"] if not size else ["tuned threshold", *heads]):
             results = [_one(name, _draw(pool, size, seed), held) for seed in (SEEDS if size else SEEDS[:1])]
             raw.append({"judge": name, "labels": size, "seeds": results})
             lines.append([name, size or "–", *(_cell(results, metric) for metric in ("balanced_accuracy", "auroc", "ece"))])
@@ -122,7 +149,7 @@ def _one(name: str, train: Sequence[dict[str, Any]], held: Sequence[dict[str, An
     p, threshold = [r["p"] for r in held], 0.5
     if name in HEADS:
         fitted = fit_head([SignalRow(n, r["question_id"], _label(r), r["signals"]) for n, r in enumerate(train)],
-                          HeadSettings(features=HEADS[name], samples=SAMPLES), JudgeAdapter().name)
+                          HeadSettings(features=HEADS[name], samples=SAMPLES if SAMPLED & set(HEADS[name]) else 0), JudgeAdapter().name)
         p, threshold = [fitted.head.p(r["signals"]) for r in held], fitted.threshold
     elif train:
         threshold = tune_threshold([_label(r) for r in train], [r["p"] for r in train])

@@ -15,7 +15,7 @@ from trio_core.events import LLMCalled, Verdict, event_from_json, event_to_json
 from trio_core.evidence import AnswerCount, EvidenceReport
 from trio_core.judge_head import JudgeHead
 from trio_core.judge_signals import signals
-from trio_core.values import Hit, Passage, PoolEntry
+from trio_core.values import Hit, JudgeItem, Passage, PoolEntry
 
 PLAIN = {"features": ("logit", "round"), "means": (0.5, 2.0), "scales": (2.0, 1.0), "coefficients": (3.0, -1.0), "intercept": 0.25}
 
@@ -57,6 +57,24 @@ def test_signals_of_a_pool() -> None:
 ])
 def test_comparisons(question: str, value: float) -> None:
     assert signals(ITEM.model_copy(update={"question": question}), None)["comparison"] == value
+
+
+def _item(question: str, *passages: tuple[str, str]) -> JudgeItem:
+    hits = tuple(Hit(passage=Passage(id=f"p{n}", title=t, text=x), score=1.0, rank=n) for n, (t, x) in enumerate(passages, 1))
+    return ITEM.model_copy(update={"question": question, "pool": (PoolEntry(query=question, hits=hits),)})
+
+
+@pytest.mark.parametrize(("question", "passages", "links", "chain"), [
+    ("Where was the director of Alpha born?", (("Alpha (film)", "A film by Bea Moor."), ("Bea Moor", "Born in Delft.")), 1.0, 1.0),
+    ("Where was the director of Alpha born?", (("Alpha (film)", "A film."), ("Bea Moor", "Born in Delft.")), 0.0, 0.0),
+    ("Where was Zed's maker from?", (("Alpha", "A film by Bea Moor."), ("Bea Moor", "Born in Delft.")), 1.0, 0.0),
+    ("Which is older, Alpha or Beta?", (("Alpha", "Of 1912."), ("Beta (band)", "Of 1915.")), 0.0, 1.0),
+    ("Which is older, Alpha or Beta?", (("Alpha", "Of 1912."), ("Alpha (band)", "Of 1915.")), 0.0, 0.0),
+    ("Who made M?", (("M", "M is by Lang."), ("Fritz Lang", "He made M.")), 0.0, 0.0),
+])
+def test_chains_of_passages(question: str, passages: tuple[tuple[str, str], ...], links: float, chain: float) -> None:
+    found = signals(_item(question, *passages), None)
+    assert (found["links"], found["chain"]) == (links, chain)
 
 
 async def test_a_run_shows_the_head_and_counts_its_calls() -> None:
