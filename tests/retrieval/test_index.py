@@ -16,6 +16,7 @@ from trio_core.retrieval import faiss_index
 from trio_core.retrieval.corpus import Corpus, CorpusHash
 from trio_core.retrieval.dense import DenseRetriever
 from trio_core.retrieval.index import build_index
+from trio_core.retrieval.kinds import KINDS, factory_of
 from trio_core.retrieval.manifest import MANIFEST, read_manifest
 from trio_core.retrieval.models import HashedWords
 from trio_core.retrieval.opened import OpenedIndex
@@ -101,6 +102,53 @@ def test_other_factories(jsonl: Write, tmp_path: Path, factory: str) -> None:
     corpus = Corpus.open(many(jsonl, 200))
     built = build_index(corpus, tmp_path / "i", "dense", HashedWords(), factory)
     assert built.manifest.dense is not None and built.manifest.dense.factory == factory
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_named_kinds(jsonl: Write, tmp_path: Path, kind: str) -> None:
+    built = build_index(Corpus.open(many(jsonl, 400)), tmp_path / "i", "dense", HashedWords(dim=16), kind)
+    assert built.manifest.dense is not None and built.manifest.dense.factory == factory_of(kind, 400, 16)
+
+
+@pytest.mark.parametrize("mmap", [False, True])
+@pytest.mark.parametrize("factory", ["Flat", "IVF4,Flat", "HNSW"])
+def test_an_index_in_parts_finds_what_the_whole_finds(jsonl: Write, tmp_path: Path, factory: str, mmap: bool) -> None:
+    corpus, queries = many(jsonl, 203), HashedWords().encode_queries(["word7 other7", "third150", "nothing"])
+    found = []
+    for parts in (1, 3):
+        built = build_index(Corpus.open(corpus), tmp_path / f"i{parts}", "dense", HashedWords(), factory, shard_rows=50, parts=parts)
+        folder = tmp_path / f"i{parts}" / built.manifest.dense.folder  # type: ignore[union-attr]
+        assert len(faiss_index.files(folder)) == parts
+        found.append(faiss_index.search(faiss_index.load(folder, mmap), queries, 203 if factory == "Flat" else 2))
+    assert np.allclose(found[0][0], found[1][0], atol=1e-6) and (found[1][1] >= 0).all()
+    assert found[0][1][:2, 0].tolist() == found[1][1][:2, 0].tolist() == [7, 150]
+
+
+def test_more_parts_than_passages(three: Path, tmp_path: Path) -> None:
+    built = build_index(Corpus.open(three), tmp_path / "i", "dense", HashedWords(), parts=9)
+    assert built.manifest.dense is not None and built.manifest.dense.parts == 3
+
+
+class Gpu:
+    """faiss-gpu as far as `on_gpu` sees it."""
+
+    StandardGpuResources = object
+
+    def __init__(self, gpus: int, knows: bool) -> None:
+        self.gpus, self.knows = gpus, knows
+
+    def get_num_gpus(self) -> int:
+        return self.gpus
+
+    def index_cpu_to_all_gpus(self, index: str) -> str:
+        if not self.knows:
+            raise RuntimeError("This index type is not implemented on GPU.")
+        return f"gpu {index}"
+
+
+@pytest.mark.parametrize(("gpus", "knows", "where"), [(1, True, "gpu index"), (1, False, "index"), (0, True, "index")])
+def test_gpu_is_used_where_faiss_can(gpus: int, knows: bool, where: str) -> None:
+    assert faiss_index.on_gpu(Gpu(gpus, knows), "index") == where
 
 
 @pytest.mark.parametrize("factory", ["Nonsense", "IVF4096,Flat", "IDMap,Flat"])

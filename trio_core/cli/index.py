@@ -21,7 +21,8 @@ from trio_core.retrieval.progress import BuildStep
 from trio_core.settings import Settings
 
 EVERY_S = 0.5
-OPTIONS = {"corpus": "corpus", "encoder": "encoder", "factory": "factory", "out": "index_dir", "kind": "kind", "batch_size": "batch_size"}
+OPTIONS = {"corpus": "corpus", "encoder": "encoder", "factory": "factory", "out": "index_dir", "kind": "kind", "batch_size": "batch_size",
+           "parts": "parts"}
 """Command line option -> key in RetrieverSettings."""
 
 
@@ -30,7 +31,8 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = subparsers.add_parser("index", help="build, show or search an index")
     actions = parser.add_subparsers(dest="action", required=True, metavar="build|info|search")
     build = actions.add_parser("build", help="build or replace an index; goes on after an interruption")
-    build.add_argument("--factory", help="FAISS factory string: Flat, HNSW32, IVF4096,SQ8, …")
+    build.add_argument("--factory", help="Flat, HNSW, IVF-SQ8, PQ, or a FAISS factory string: IVF4096,SQ8, …")
+    build.add_argument("--parts", type=int, help="files of the vector index, searched at once (default 1)")
     build.add_argument("--batch-size", type=int, help="texts encoded at once")
     search = actions.add_parser("search", help="search an index")
     search.add_argument("query")
@@ -60,8 +62,9 @@ def _settings(args: argparse.Namespace) -> Settings:
     settings = settings_from_args(args)
     given = {key: getattr(args, option, None) for option, key in OPTIONS.items()}
     update = {key: value for key, value in given.items() if value is not None}
-    if update.get("batch_size", 1) < 1:
-        raise SettingsError(f"--batch-size must be at least 1, got {update['batch_size']}")
+    for name in ("batch_size", "parts"):
+        if update.get(name, 1) < 1:
+            raise SettingsError(f"--{name.replace('_', '-')} must be at least 1, got {update[name]}")
     return settings.model_copy(update={"retriever": settings.retriever.model_copy(update=update)})
 
 
@@ -70,7 +73,7 @@ def _build(settings: Settings, args: argparse.Namespace) -> None:
     kind: Kind = "dense" if chosen.kind == "http" else chosen.kind
     encoder = None if kind == "bm25" else encoder_of(chosen)
     corpus = Corpus.open(chosen.corpus)
-    built = build_index(corpus, folder, kind, encoder, chosen.factory, chosen.batch_size, _Printer())
+    built = build_index(corpus, folder, kind, encoder, chosen.factory, chosen.batch_size, _Printer(), parts=chosen.parts)
     print(built.manifest.corpus.report.summary())
     print(f"{'built' if built.changed else 'up to date'}: {folder}")
 

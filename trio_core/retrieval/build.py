@@ -113,4 +113,4 @@ def _build_small(
             f"{build_command(index_dir, None, kind, chosen.corpus)} --encoder {chosen.encoder!r} --factory {chosen.factory!r}"
         ) from why
     logger.info("indexing corpus %r into %s (%s)", chosen.corpus, index_dir, DEMO if chosen.corpus == DEMO else why)
-    build_index(corpus, index_dir, kind, encoder, chosen.factory, chosen.batch_size, progress)
+    build_index(corpus, index_dir, kind, encoder, chosen.factory, chosen.batch_size, progress, parts=chosen.parts)

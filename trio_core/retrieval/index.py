@@ -25,6 +25,7 @@ from trio_core.errors import SettingsError, UnfitIndexError
 from trio_core.retrieval import bm25_index, faiss_index
 from trio_core.retrieval.corpus import Corpus, CorpusHash
 from trio_core.retrieval.encoder import Encoder
+from trio_core.retrieval.kinds import factory_of
 from trio_core.retrieval.manifest import (
     Bm25Part,
     CorpusPart,
@@ -64,8 +65,9 @@ def build_index(
     batch_size: int = 64,
     progress: Progress = silent,
     shard_rows: int = SHARD_ROWS,
+    parts: int = 1,
 ) -> Built:
-    """Builds what is missing, replaces what is outdated, in one step at the end.
+    """Builds what is missing, replaces what is outdated, in one step at the end. `factory`: of FAISS, or a name of kinds.py.
 
     Raises CorpusError, SettingsError (factory), ModelFileError (encoder), UnfitIndexError (another build is running, the
     folder cannot be written, or the finished index does not find its own passages).
@@ -75,7 +77,7 @@ def build_index(
     try:
         index_dir.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(str(index_dir / "build.lock"), timeout=0):
-            return _Build(corpus, index_dir, encoder, factory, batch_size, progress, shard_rows).run(kind)
+            return _Build(corpus, index_dir, encoder, factory, batch_size, progress, shard_rows, parts).run(kind)
     except filelock.Timeout:
         raise UnfitIndexError(f"index {str(index_dir)!r} is being built by another process; wait until it is done") from None
     except OSError as error:
@@ -88,10 +90,10 @@ def build_index(
 class _Build:
     def __init__(
         self, corpus: Corpus, index_dir: Path, encoder: Encoder | None, factory: str, batch_size: int,
-        progress: Progress, shard_rows: int,
+        progress: Progress, shard_rows: int, parts: int,
     ) -> None:
         self.corpus, self.dir, self.encoder, self.factory = corpus, index_dir, encoder, factory
-        self.batch_size, self.progress, self.shard_rows = batch_size, progress, shard_rows
+        self.batch_size, self.progress, self.shard_rows, self.parts = batch_size, progress, shard_rows, parts
         self.work = index_dir / "work"
 
     def run(self, kind: Kind) -> Built:
@@ -140,19 +142,19 @@ class _Build:
         assert self.encoder is not None
         spec = self.encoder.spec()
         vectors_key = _key(passages.hash, spec.model_dump(exclude={"max_tokens"}))
-        folder = f"dense-{_key(vectors_key, self.factory)}"
-        part = DensePart(folder=folder, encoder=spec, factory=self.factory, count=len(store))
-        if part == old and (self.dir / folder / faiss_index.FILE).exists():
+        factory, parts = factory_of(self.factory, len(store), spec.dim), max(min(self.parts, len(store)), 1)
+        folder = f"dense-{_key(vectors_key, factory, *([parts] if parts > 1 else []))}"
+        part = DensePart(folder=folder, encoder=spec, factory=factory, count=len(store), parts=parts)
+        if part == old and len(faiss_index.files(self.dir / folder)) == parts:
             return part
         vectors = ShardedVectors(self.work / f"vectors-{vectors_key}-{self.shard_rows}", store, self.shard_rows)
         vectors.encode(self.encoder, self.batch_size, self.progress)
         meter = Meter("index", len(store), self.progress)
         meter.at(0)
-        index = faiss_index.build(spec.dim, self.factory, len(store), vectors)
-        meter.at(index.ntotal)
-        check_finds_itself(store, self.encoder, index)
         temporary = self._fresh("dense")
-        faiss_index.save(index, temporary)
+        faiss_index.build(temporary, spec.dim, factory, len(store), vectors, parts)
+        meter.at(len(store))
+        check_finds_itself(store, self.encoder, faiss_index.load(temporary, mmap=True))
         self._put(temporary, folder)
         return part
 

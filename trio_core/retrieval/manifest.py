@@ -36,13 +36,14 @@ class CorpusPart(Value):
 
 
 class DensePart(Value):
-    """A FAISS index of all passages, in their order."""
+    """A FAISS index of all passages, in their order, in so many files."""
 
     folder: str
     encoder: EncoderSpec
     factory: str
     metric: str = "inner_product"
     count: int
+    parts: int = 1
 
 
 class Bm25Part(Value):
