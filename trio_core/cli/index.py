@@ -18,6 +18,7 @@ from trio_core.retrieval.index import Kind, build_index
 from trio_core.retrieval.manifest import read_manifest
 from trio_core.retrieval.opened import build_command
 from trio_core.retrieval.progress import BuildStep
+from trio_core.scale.shards import add_engine_flags, shard_engine
 from trio_core.settings import Settings
 
 EVERY_S = 0.5
@@ -34,6 +35,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     build.add_argument("--factory", help="Flat, HNSW, IVF-SQ8, PQ, or a FAISS factory string: IVF4096,SQ8, …")
     build.add_argument("--parts", type=int, help="files of the vector index, searched at once (default 1)")
     build.add_argument("--batch-size", type=int, help="texts encoded at once")
+    add_engine_flags(build)
     search = actions.add_parser("search", help="search an index")
     search.add_argument("query")
     search.add_argument("--k", type=int, default=5, help="passages to show")
@@ -73,7 +75,8 @@ def _build(settings: Settings, args: argparse.Namespace) -> None:
     kind: Kind = "dense" if chosen.kind == "http" else chosen.kind
     encoder = None if kind == "bm25" else encoder_of(chosen)
     corpus = Corpus.open(chosen.corpus)
-    built = build_index(corpus, folder, kind, encoder, chosen.factory, chosen.batch_size, _Printer(), parts=chosen.parts)
+    built = build_index(corpus, folder, kind, encoder, chosen.factory, chosen.batch_size, _Printer(), parts=chosen.parts,
+                        engine=shard_engine(args.engine, args.address))
     print(built.manifest.corpus.report.summary())
     print(f"{'built' if built.changed else 'up to date'}: {folder}")
 

@@ -43,6 +43,7 @@ from trio_core.retrieval.shards import SHARD_ROWS, ShardedVectors
 from trio_core.retrieval.store import PassageStore, PassageWriter
 from trio_core.retrieval.tokens import VERSION as TOKENS_VERSION
 from trio_core.retrieval.tokens import tokens
+from trio_core.scale.shards import ShardEngine
 
 Kind = Literal["dense", "bm25", "hybrid"]
 READ_EVERY = 10_000
@@ -66,8 +67,10 @@ def build_index(
     progress: Progress = silent,
     shard_rows: int = SHARD_ROWS,
     parts: int = 1,
+    engine: ShardEngine | None = None,
 ) -> Built:
-    """Builds what is missing, replaces what is outdated, in one step at the end. `factory`: of FAISS, or a name of kinds.py.
+    """Builds what is missing, replaces what is outdated, in one step at the end. `factory`: of FAISS, or a name of kinds.py. `engine`:
+    where passages are encoded.
 
     Raises CorpusError, SettingsError (factory), ModelFileError (encoder), UnfitIndexError (another build is running, the
     folder cannot be written, or the finished index does not find its own passages).
@@ -77,7 +80,7 @@ def build_index(
     try:
         index_dir.mkdir(parents=True, exist_ok=True)
         with filelock.FileLock(str(index_dir / "build.lock"), timeout=0):
-            return _Build(corpus, index_dir, encoder, factory, batch_size, progress, shard_rows, parts).run(kind)
+            return _Build(corpus, index_dir, encoder, factory, batch_size, progress, shard_rows, parts, engine).run(kind)
     except filelock.Timeout:
         raise UnfitIndexError(f"index {str(index_dir)!r} is being built by another process; wait until it is done") from None
     except OSError as error:
@@ -90,11 +93,11 @@ def build_index(
 class _Build:
     def __init__(
         self, corpus: Corpus, index_dir: Path, encoder: Encoder | None, factory: str, batch_size: int,
-        progress: Progress, shard_rows: int, parts: int,
+        progress: Progress, shard_rows: int, parts: int, engine: ShardEngine | None,
     ) -> None:
         self.corpus, self.dir, self.encoder, self.factory = corpus, index_dir, encoder, factory
         self.batch_size, self.progress, self.shard_rows, self.parts = batch_size, progress, shard_rows, parts
-        self.work = index_dir / "work"
+        self.engine, self.work = engine, index_dir / "work"
 
     def run(self, kind: Kind) -> Built:
         old = _readable_manifest(self.dir)
@@ -148,7 +151,7 @@ class _Build:
         if part == old and len(faiss_index.files(self.dir / folder)) == parts:
             return part
         vectors = ShardedVectors(self.work / f"vectors-{vectors_key}-{self.shard_rows}", store, self.shard_rows)
-        vectors.encode(self.encoder, self.batch_size, self.progress)
+        vectors.encode(self.encoder, self.batch_size, self.progress, self.engine)
         meter = Meter("index", len(store), self.progress)
         meter.at(0)
         temporary = self._fresh("dense")

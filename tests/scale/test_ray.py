@@ -1,0 +1,89 @@
+"""Ray with two worker nodes on this machine: same results as the local engine, also when a worker or a node is lost."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.scale.work import bad, counted, killed_once, slow, squares
+from trio_core.retrieval import faiss_index
+from trio_core.retrieval.corpus import Corpus
+from trio_core.retrieval.index import build_index
+from trio_core.retrieval.models import HashedWords
+from trio_core.scale.shards import ShardEngine, cut, kept_shards, map_shards, shard_engine
+
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+ray = pytest.importorskip("ray", reason="Ray is an extra: pip install -r requirements/ray.txt")
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+SHARDS = cut(range(24), 2)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    """A head without CPUs and two worker nodes of one CPU each."""
+    from ray.cluster_utils import Cluster
+
+    found = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
+    found.nodes = [found.add_node(num_cpus=1) for _ in range(2)]
+    found.wait_for_nodes()
+    yield found
+    ray.shutdown()
+    found.shutdown()
+
+
+@pytest.fixture
+def engine(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> ShardEngine:
+    """An engine that has joined the cluster, with the tests' own functions on the workers."""
+    monkeypatch.setattr("trio_core.scale.ray_engine.PACKAGES", ("trio_core", "tests"))
+    return shard_engine("ray", cluster.address)
+
+
+def test_same_results_on_both_nodes(engine: ShardEngine, tmp_path: Path) -> None:
+    (tmp_path / "ran").mkdir()
+    found = kept_shards(engine, partial(slow, str(tmp_path / "ran")), SHARDS[:6], tmp_path / "kept")
+    assert found == [squares(shard) for shard in SHARDS[:6]]
+    assert len({path.name.split("-")[1] for path in (tmp_path / "ran").iterdir()}) == 2, "both workers had shards"
+
+
+def test_a_killed_worker_is_replaced(engine: ShardEngine, tmp_path: Path) -> None:
+    found = dict(map_shards(engine, partial(killed_once, str(tmp_path), 9), SHARDS))
+    assert [found[n] for n in range(len(SHARDS))] == [squares(shard) for shard in SHARDS]
+    assert len(list(tmp_path.glob("8-*"))) == 2, "the shard of the killed worker ran twice"
+
+
+def test_shards_that_are_kept_are_not_sent(engine: ShardEngine, tmp_path: Path) -> None:
+    (tmp_path / "ran").mkdir()
+    work = partial(counted, str(tmp_path / "ran"))
+    kept_shards(shard_engine(), work, SHARDS[:8], tmp_path / "kept")
+    assert kept_shards(engine, work, SHARDS, tmp_path / "kept") == [squares(shard) for shard in SHARDS]
+    assert len(list((tmp_path / "ran").iterdir())) == len(SHARDS)
+
+
+def test_an_error_of_the_function_is_raised_as_it_is(engine: ShardEngine) -> None:
+    with pytest.raises(ValueError, match="cannot be worked on"):
+        list(map_shards(engine, bad, SHARDS[:3]))
+
+
+def test_an_index_encoded_by_ray_is_the_local_one(engine: ShardEngine, tmp_path: Path) -> None:
+    corpus = tmp_path / "c.tsv"
+    corpus.write_text("id\ttext\ttitle\n" + "".join(f"{n}\tword{n} other{n % 7}\tTitle {n}\n" for n in range(120)), encoding="utf-8")
+    indexes = []
+    for name, where in (("local", None), ("ray", engine)):
+        built = build_index(Corpus.open(corpus), tmp_path / name, "dense", HashedWords(), shard_rows=16, engine=where)
+        [file] = faiss_index.files(tmp_path / name / built.manifest.dense.folder)  # type: ignore[union-attr]
+        indexes.append(np.fromfile(file, dtype=np.uint8))
+    assert np.array_equal(*indexes)
+
+
+def test_a_lost_node_costs_no_shard(cluster: Any, engine: ShardEngine, tmp_path: Path) -> None:
+    results = map_shards(engine, partial(slow, str(tmp_path)), SHARDS[:8])
+    found = dict([next(results), next(results)])
+    cluster.remove_node(cluster.nodes.pop(), allow_graceful=False)
+    found |= dict(results)
+    assert [found[n] for n in range(8)] == [squares(shard) for shard in SHARDS[:8]]
