@@ -28,9 +28,11 @@ class MaRagSettings(PresetSettings):
 
     presets: ClassVar = {"author": {"top_k": 10, "max_steps": 6}, "small": {"top_k": 2, "max_steps": 2}}
     preset: Literal["author", "small"] = "author"
+    """Fills the settings that you leave as they are."""
     top_k: int = Field(default=10, ge=1, le=30)
     """Each passage costs a call."""
     max_steps: int = Field(default=6, ge=1, le=12)
+    """Steps of the plan at most."""
 
 
 class StepDone(Value):
@@ -185,7 +187,7 @@ def parse_plan_steps(completion: Completion, limit: int) -> Parsed[list[str]]:
 def parse_task(completion: Completion, step: str) -> Parsed[tuple[bool, str]]:
     """(whether it only aggregates, task) from `Type:` and `Task:`; without a task the first line, else the plan's step."""
     fields = read_fields(completion.text, ("type", "task"))
-    aggregate = "aggregat" in fields.get("type", "").lower()
+    aggregate = "aggregat" in re.split(r"\W+or\W+", fields.get("type", "").lower())[0]  # the first, where a model copies the choice
     if fields.get("task"):
         return Parsed((aggregate, fields["task"]))
     first = next(iter(lines_of(visible_text(completion.text).value)), "")
