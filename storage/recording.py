@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, bindparam, insert, select, update
+from sqlalchemy import CursorResult, bindparam, case, insert, select, update
 from sqlalchemy.orm import Session
 
 from storage.database import Database
@@ -72,10 +72,11 @@ def check(run_id: str, events: Sequence[StoredEvent]) -> None:
         raise StoreError(f"run {run_id} ends with event {early.seq}; nothing can be added after it")
 
 
-def touch(store: Database, session: Session, run_ids: Sequence[str], **changes: Any) -> None:
-    """One statement checks that the runs are going on and notes a sign of life."""
+def touch(store: Database, session: Session, run_ids: Sequence[str], status: str = "") -> None:
+    """One statement checks that the runs are going on, notes a sign of life and the status (a run with events is no longer queued)."""
     going_on = (_RUN.c.id.in_(run_ids), _RUN.c.status.not_in(ENDED))
-    done = session.connection().execute(update(_RUN).where(*going_on).values(heartbeat=store.clock(), **changes))
+    now = status or case((_RUN.c.status == "queued", "running"), else_=_RUN.c.status)
+    done = session.connection().execute(update(_RUN).where(*going_on).values(heartbeat=store.clock(), status=now))
     if cast("CursorResult[Any]", done).rowcount == len(set(run_ids)):
         return
     known = {row.id: row.status for row in session.execute(select(RunRow.id, RunRow.status).where(RunRow.id.in_(run_ids)))}

@@ -97,12 +97,12 @@ class RunRecorder(Database):
 
     def _new_run(self, session: Session, request: RunRequest, content_key: str | None = None) -> str:
         run_id, now = secrets.token_hex(8), self.clock()
-        session.connection().execute(insert(RunRow.__table__).values(
-            id=run_id, question=request.question, method=request.method, status="queued", origin=request.origin,
-            dataset=request.dataset, question_id=request.question_id, owner=request.owner, group_id=request.group,
-            request=request.model_dump_json(), search_text=request.question.casefold(), created=now, heartbeat=now,
-            reason="", content_key=content_key,
-        ))
+        session.connection().execute(insert(RunRow.__table__), {
+            "id": run_id, "question": request.question, "method": request.method, "status": "queued", "origin": request.origin,
+            "dataset": request.dataset, "question_id": request.question_id, "owner": request.owner, "group_id": request.group,
+            "request": request.model_dump_json(), "search_text": request.question.casefold(), "created": now, "heartbeat": now,
+            "reason": "", "content_key": content_key,
+        })
         return run_id
 
     def _append(self, session: Session, run_id: str, events: Sequence[StoredEvent]) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import aclosing
 
@@ -40,9 +41,14 @@ class Ledger:
         self._offset = earlier[-1].t if earlier else 0.0
         self._began = time.monotonic()
         self._rounds: set[int] = set()
-        self.totals = Totals()
+        self._sums: Counter[str] = Counter()
         for event in earlier:
             self._add(event)
+
+    @property
+    def totals(self) -> Totals:
+        """The sums so far, without the run's seconds."""
+        return Totals(rounds=len(self._rounds), **self._sums)  # type: ignore[arg-type]
 
     def stamp(self, event: BaseEvent) -> BaseEvent:
         """The event with its number and time; live text gets a time only."""
@@ -59,20 +65,18 @@ class Ledger:
         return self.totals.model_copy(update={"seconds": self._offset + time.monotonic() - self._began})
 
     def _add(self, event: BaseEvent) -> None:
-        t = self.totals
+        sums = self._sums
         if isinstance(event, RoundStarted):
             self._rounds.add(event.round)
-            self.totals = t.model_copy(update={"rounds": len(self._rounds)})
         elif isinstance(event, Retrieved):
-            self.totals = t.model_copy(update={"retrievals": t.retrievals + 1, "retriever_seconds": t.retriever_seconds + event.seconds})
+            sums["retrievals"] += 1
+            sums["retriever_seconds"] += event.seconds  # type: ignore[assignment]
         elif isinstance(event, LLMCalled):
-            self.totals = t.model_copy(update={
-                "calls": t.calls + 1,
-                "prompt_tokens": t.prompt_tokens + event.usage.prompt_tokens,
-                "cached_tokens": t.cached_tokens + (event.usage.cached_tokens or 0),
-                "completion_tokens": t.completion_tokens + event.usage.completion_tokens,
-                "engine_seconds": t.engine_seconds + event.seconds,
-            })
+            sums["calls"] += 1
+            sums["prompt_tokens"] += event.usage.prompt_tokens
+            sums["cached_tokens"] += event.usage.cached_tokens or 0
+            sums["completion_tokens"] += event.usage.completion_tokens
+            sums["engine_seconds"] += event.seconds  # type: ignore[assignment]
 
 
 async def drive(

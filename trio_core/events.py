@@ -12,14 +12,10 @@ from typing import Annotated, Any, Literal, Union
 from pydantic import Field, TypeAdapter
 
 from trio_core.values import ForkPoint, Gold, Hit, JudgeItem, Message, SubQuery, Usage, Value, VerdictLabel
+from trio_core.values import absent as absent
 
-SCHEMA = 3
-"""Version of the event vocabulary; a stored event of a newer version is refused. 2: forks, heads of judges. 3: branches."""
-
-
-def absent(value: object) -> bool:
-    """Fields of later versions are left out where they say nothing, so that events of version 1 keep their bytes."""
-    return value is None
+SCHEMA = 4
+"""Version of the event vocabulary; a stored event of a newer version is refused. 2: forks, heads of judges. 3: branches. 4: noise, reranking."""
 
 
 class BaseEvent(Value):

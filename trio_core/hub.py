@@ -179,7 +179,6 @@ class RunHub:
                 with self._lock:
                     self._line.remove(run_id)
                     run.status = "running"
-                await asyncio.to_thread(self._store.set_status, run_id, "running")
                 await self._drive(run_id, run)
         except asyncio.CancelledError:
             if run.fault:

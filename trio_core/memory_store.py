@@ -38,8 +38,9 @@ class MemoryStore:
             if event.seq != len(events):
                 raise StoreError(f"run {run_id!r}: event {event.seq} after {len(events) - 1}")
             events.append(event)
-            if isinstance(event, (RunFinished, RunFailed)):
-                status: RunStatus = event.status if isinstance(event, RunFailed) else "finished"
+            ended = isinstance(event, (RunFinished, RunFailed))
+            if ended or self._runs[run_id].status == "queued":
+                status: RunStatus = getattr(event, "status", "finished") if ended else "running"
                 self._runs[run_id] = self._runs[run_id].model_copy(update={"status": status})
 
     def append_all(self, run_id: str, events: Sequence[StoredEvent]) -> None:

@@ -8,6 +8,7 @@ The text only ever grows at its end from round to round, so that a server's pref
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from trio_core.values import PoolEntry
@@ -24,6 +25,7 @@ class FittedPool(NamedTuple):
     dropped: tuple[str, ...]
 
 
+@lru_cache(maxsize=4096)
 def passage_block(number: int, title: str, text: str) -> str:
     """One passage as the agents read it."""
     head = f"Doc {number} (Title: {title})" if title else f"Doc {number}"

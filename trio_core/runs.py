@@ -76,7 +76,7 @@ class RunStore(Protocol):
         """Stores the wish with status `queued` and returns the run's id (short, URL-safe, unguessable)."""
 
     def append(self, run_id: str, event: StoredEvent) -> None:
-        """Stores one event; `(run, seq)` is unique. A `Verdict` also yields its label item and machine verdict.
+        """Stores one event; `(run, seq)` is unique. A queued run is running from its first event on. A `Verdict` also yields its label item and machine verdict.
 
         The end event sets the run's status and totals in the same transaction. Raises StoreError.
         """

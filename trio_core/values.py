@@ -15,6 +15,11 @@ class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+def absent(value: object) -> bool:
+    """Fields of later versions are left out where they say nothing, so that older events keep their bytes."""
+    return value is None
+
+
 class Passage(Value):
     """One retrievable passage of a corpus (about 100 words)."""
 
@@ -29,6 +34,10 @@ class Hit(Value):
     passage: Passage
     score: float | None
     rank: int
+    from_rank: int | None = Field(default=None, exclude_if=absent)
+    """The rank that the search itself gave it, where a reranker or noise moved it."""
+    noise: bool | None = Field(default=None, exclude_if=absent)
+    """Stress test: stands here in place of a better passage."""
 
 
 class Message(Value):
@@ -128,6 +137,8 @@ class ChatCall(Value):
     seed: int | None = None
     own_temperature: bool = False
     """True = this call's temperature holds, whatever the settings say for the role (sampling)."""
+    bare: bool = False
+    """Without the role's own model and adapter: the server's default model answers (ablation)."""
     logprobs: bool = False
     """Ask for the tokens' log-probabilities, where the server shows them."""
     raw: bool = False

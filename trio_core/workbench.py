@@ -112,11 +112,13 @@ class Workbench:
         prompts = load_prompts(request.method, self.settings.engine.roles)
         seed = request.evaluation.seed if request.evaluation else None
         engine = self.engine if seed is None else SeededEngine(self.engine, seed)
-        tools = Tools(engine, self.retriever, prompts, context_tokens(self.settings, self.capabilities), self.answer_agent())
+        tools = Tools(engine, self.retriever, prompts, context_tokens(self.settings, self.capabilities), self.answer_agent(),
+                      zero_shot=self._with_threshold(JudgeAdapter()))
         method = build_method(request.method, settings, tools)
         started = RunStarted(
             question=request.question, method=request.method, settings=method.settings.model_dump(mode="json"),
-            models={role: _served(self.engine, role) for role in method.roles}, index=self.retriever.identity(),
+            models={role: _served(self.engine, role, role in method.tools.bare) for role in method.roles},
+            index=method.tools.retriever.identity(),
             prompt_version=prompts.version, gold=request.gold, forked_from=request.fork,
         )
         return Prepared(method, started)
@@ -221,7 +223,10 @@ class Workbench:
         self._loop.close()
 
 
-def _served(engine: Engine, role: str) -> str:
+def _served(engine: Engine, role: str, bare: bool) -> str:
+    """Model, adapter and judge of a role, as a run records them."""
+    if bare:
+        return f"{engine.describe('')[0]} (without the role's adapter)"
     model, adapter = engine.describe(role)
     name = f"{model} + {adapter}" if adapter else model
     return f"{name} ({engine.judge.name})" if role == "judge" else name

@@ -29,7 +29,7 @@ def test_end_event_sets_status_answer_scores_and_totals(store: Store) -> None:
     for event in before:
         store.append(run_id, event)
     info = store.run(run_id)
-    assert info and (info.status, info.answer, info.ended) == ("queued", None, None)
+    assert info and (info.status, info.answer, info.ended) == ("running", None, None)
     store.set_status(run_id, "running")
     store.append(run_id, end)
     info = store.run(run_id)

@@ -33,6 +33,8 @@ from trio_core.settings import EngineSettings, RoleSettings
 from trio_core.values import Capabilities, ChatCall, Completion, VerdictReading
 
 RETRY_PAUSE_S = 0.5
+BARE = ""
+"""A role without settings: the server's default model without an adapter."""
 LOGPROBS: dict[str, Any] = {"logprobs": True, "top_logprobs": 1}
 """One alternative: with none, llama.cpp shows no log-probabilities at all."""
 
@@ -181,8 +183,9 @@ class OpenAIEngine:
         return call.model_copy(update={name: value for name, value in given.items() if value is not None})
 
     async def _completion(self, call: ChatCall, reply: ReplyReader) -> Completion:
-        model = self.describe(call.role)[0] or await self.model_for(call.role)
-        done = reply.completion(model, self._adapter(call.role))
+        role = served_role(call)
+        model = self.describe(role)[0] or await self.model_for(role)
+        done = reply.completion(model, self._adapter(role))
         if not reply.begun and done.finish_reason == "length" and not done.usage.completion_tokens:
             # Old servers answer a prompt that fills the context with nothing and HTTP 200 (vllm#525).
             raise PromptTooLong(f"the server at {self.address} wrote nothing and says 'length': the prompt "
@@ -219,8 +222,9 @@ class OpenAIEngine:
             await stream.close()
 
     async def _open(self, call: ChatCall, extra: dict[str, Any], clock: CallClock) -> Any:
-        model = await clock.wait(self.model_for(call.role), begun=False)
-        own = self._extra(call.role)
+        role = served_role(call)
+        model = await clock.wait(self.model_for(role), begun=False)
+        own = self._extra(role)
         merged = {**extra, "extra_body": {**own, **extra.get("extra_body", {})}}
         try:
             if call.raw:
@@ -246,3 +250,8 @@ class OpenAIEngine:
             raise CutShort(str(error), reply.raw) from error
         except CLIENT_ERRORS as error:
             raise translate(error, self.settings, self.address, reply.raw) from error
+
+
+def served_role(call: ChatCall) -> str:
+    """The role whose model and adapter answer; no role has the name that a bare call goes by."""
+    return BARE if call.bare else call.role

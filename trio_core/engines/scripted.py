@@ -19,6 +19,7 @@ from trio_core.errors import ScriptExhausted, SettingsError
 from trio_core.values import Capabilities, ChatCall, Completion, TokenReading, Usage, Value, VerdictReading
 
 ANY_ROLE = "*"
+BARE = ""
 
 
 class Reply(Value):
@@ -127,7 +128,7 @@ class ScriptedEngine:
     def _completion(self, call: ChatCall, reply: Reply, first: float | None, seconds: float) -> Completion:
         prompt = sum(_tokens(message.content) for message in call.messages)
         usage = Usage(prompt_tokens=prompt, cached_tokens=0, completion_tokens=_tokens(reply.text))
-        model, adapter = self.describe(call.role)
+        model, adapter = self.describe(BARE if call.bare else call.role)
         return Completion(text=reply.text, reasoning=reply.reasoning, finish_reason=reply.finish_reason, usage=usage,
                           first_token_s=first, seconds=seconds, model=model, adapter=adapter,
                           mean_logprob=reply.mean_logprob if call.logprobs else None, tokens=reply.tokens if call.alternatives else ())

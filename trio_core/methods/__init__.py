@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trio_core.errors import InputError
-from trio_core.methods.base import Method, Tools, check_settings
+from trio_core.methods.base import Method, SearchSettings, Tools, check_settings
 from trio_core.methods.drag import Drag
 from trio_core.methods.ircot import Ircot
 from trio_core.methods.iter_retgen import IterRetgen
@@ -22,6 +22,7 @@ from trio_core.methods.search_r1 import SearchR1
 from trio_core.methods.self_rag import SelfRag
 from trio_core.methods.sure import Sure
 from trio_core.methods.trio import Trio
+from trio_core.retrieval.noise import NoisyRetriever
 
 METHODS: dict[str, type[Any]] = {
     m.name: m
@@ -55,7 +56,10 @@ def method_type(name: str) -> type[Any]:
 def build_method(name: str, settings: Mapping[str, Any], tools: Tools) -> Method:
     """An instance with checked settings. Raises InputError or SettingsError."""
     kind = method_type(name)
-    return kind(check_settings(kind.settings_type, settings, name), tools)
+    checked = check_settings(kind.settings_type, settings, name)
+    if isinstance(checked, SearchSettings) and checked.noise:
+        tools = tools._replace(retriever=NoisyRetriever(tools.retriever, checked.noise, checked.noise_seed))
+    return kind(checked, tools._replace(bare=checked.bare_roles))
 
 
 __all__ = ["METHODS", "Method", "Tools", "build_method", "method_type"]

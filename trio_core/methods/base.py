@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, ClassVar, NamedTuple, Protocol, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from trio_core.engines.base import Engine
+from trio_core.engines.base import Engine, JudgeAdapter
 from trio_core.errors import InputError, SettingsError, TrioscopeError
 from trio_core.events import BaseEvent, Hidden, LLMCalled, Retrieved, RetrievedHit, TextDelta
 from trio_core.evidence import AnswerAgent, VoteLabel
@@ -27,9 +27,23 @@ from trio_core.values import ChatCall, Completion, Message, PoolEntry, Value
 
 
 class MethodSettings(BaseModel):
-    """Base of every method's settings; unknown keys are refused."""
+    """Base of every method's settings; unknown keys are refused. A field's docstring is its help on the pages."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @property
+    def bare_roles(self) -> frozenset[str]:
+        """Roles that run without their adapter (ablations)."""
+        return frozenset()
+
+
+class SearchSettings(MethodSettings):
+    """Settings of every method that searches: the noise test of TRIO's table 7."""
+
+    noise: int = Field(default=0, ge=0, le=5)
+    """Stress test: so many passages of every search are replaced by far-ranked ones (TRIO's table 7: 1 or 3 of 5)."""
+    noise_seed: int = 0
+    """Decides which places are replaced, and by which passages."""
 
 
 class State(Value):
@@ -55,6 +69,10 @@ class Tools(NamedTuple):
     """Context of the serving model, in tokens; None = unknown, nothing is left out."""
     answerer: AnswerAgent | None = None
     """TRIO's answer agent, for judges that look at sampled answers; None = the bundled prompt."""
+    bare: frozenset[str] = frozenset()
+    """Roles whose calls go to the bare model."""
+    zero_shot: JudgeAdapter = JudgeAdapter()
+    """The judge where `judge` is bare."""
 
 
 class PageText(NamedTuple):
@@ -158,7 +176,7 @@ async def ask(
     prompt = tools.prompts[role]
     call = ChatCall(
         role=role, messages=messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature, stop=stop, logprobs=logprobs, raw=raw,
-        alternatives=alternatives,
+        alternatives=alternatives, bare=role in tools.bare,
     )
     completion: Completion | None = None
     try:
@@ -208,7 +226,10 @@ def retrieved(
 ) -> Retrieved:
     """The event of one sub-query's hits."""
     hits = tuple(
-        RetrievedHit(passage=h.passage, score=h.score, rank=h.rank, first_seen_round=first_seen.get(h.passage.id, round_))
+        RetrievedHit(
+            passage=h.passage, score=h.score, rank=h.rank, from_rank=h.from_rank, noise=h.noise,
+            first_seen_round=first_seen.get(h.passage.id, round_),
+        )
         for h in result.hits
     )
     return Retrieved(round=round_, query_index=index, query=query, hits=hits, k=k, seconds=seconds, note=result.note)

@@ -32,11 +32,13 @@ class DragSettings(PresetSettings):
         "small": {"retrieval_rounds": 1, "answer_rounds": 1, "top_k": 3},
     }
     preset: Literal["author", "small"] = "author"
+    """Fills the settings that you leave as they are."""
     retrieval_rounds: int = Field(default=3, ge=1, le=10)
     """Debates about the pool at most."""
     answer_rounds: int = Field(default=3, ge=1, le=10)
     """Debates about the answer, always all of them."""
     top_k: int = Field(default=3, ge=1, le=100)
+    """Passages a search."""
 
 
 class DragState(PoolState):

@@ -67,8 +67,11 @@ class IrcotSettings(PresetSettings):
         },
     }
     preset: Literal["author", "flashrag", "small"] = "author"
+    """Fills the settings that you leave as they are."""
     max_thoughts: int = Field(default=10, ge=1, le=30)
+    """Reasoning steps at most."""
     top_k: int = Field(default=6, ge=1, le=100)
+    """Passages a search."""
     max_passages: int = Field(default=15, ge=1, le=200)
     """Further passages are not collected."""
     reader: bool = True

@@ -36,11 +36,15 @@ class IterRetgenSettings(PresetSettings):
         "small": {"iterations": 2, "outputs": "reasoned", "query": "output first", "top_k": 3},
     }
     preset: Literal["paper", "flashrag", "small"] = "paper"
+    """Fills the settings that you leave as they are."""
     iterations: int = Field(default=2, ge=1, le=10)
+    """Rounds of search and answer."""
     outputs: Literal["reasoned", "short"] = "reasoned"
     """A reasoned answer makes a richer next query than the bare answer of FlashRAG."""
     query: Literal["output first", "question first"] = "output first"
+    """What is searched from the second round on: the last output with the question before or after it."""
     top_k: int = Field(default=5, ge=1, le=100)
+    """Passages a search."""
 
 
 class IterRetgenState(State):

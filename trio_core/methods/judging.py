@@ -26,9 +26,10 @@ async def judge(
 
     With P(sufficient) the live judge's threshold decides; without it the label that the model wrote.
     """
-    live = tools.engine.judge
+    bare = "judge" in tools.bare
+    live = tools.zero_shot if bare else tools.engine.judge
     prompt = tools.prompts["judge"]
-    call = ChatCall(role="judge", messages=item.messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature)
+    call = ChatCall(role="judge", messages=item.messages, max_tokens=prompt.max_tokens, temperature=prompt.temperature, bare=bare)
     samples: list[AnswerSample] = []
     try:
         reading = await tools.engine.verdict(call)

@@ -14,8 +14,8 @@ from trio_core.errors import InputError
 from trio_core.events import Answered, BaseEvent, Hidden, SubQueries
 from trio_core.evidence import VoteLabel
 from trio_core.methods.base import (
-    MethodSettings,
     Reply,
+    SearchSettings,
     State,
     Tools,
     ask,
@@ -34,7 +34,7 @@ T = TypeVar("T")
 S = TypeVar("S", bound=State)
 
 
-class PresetSettings(MethodSettings):
+class PresetSettings(SearchSettings):
     """Settings with named presets: a preset fills what is not set explicitly; explicit settings win.
 
     A subclass declares `preset` as a Literal of the names and lists what each fills in `presets`.

@@ -23,6 +23,7 @@ from trio_core.methods.base import (
     MethodSettings,
     PageText,
     Reply,
+    SearchSettings,
     State,
     Tools,
     ask,
@@ -40,12 +41,15 @@ from trio_core.pool import fit_pool, pool_text
 from trio_core.values import Completion, JudgeItem, SubQuery
 
 
-class MapsSettings(MethodSettings):
+class MapsSettings(SearchSettings):
     """MAPS's settings. The round limit and top-k are the paper's; the number of directions is ours (1-5)."""
 
     directions: int = Field(default=3, ge=1, le=5)
+    """Directions, and so sub-queries, a round."""
     top_k: int = Field(default=5, ge=1, le=100)
+    """Passages a search."""
     max_rounds: int = Field(default=10, ge=1, le=30)
+    """Rounds at most."""
     fused: bool = True
     """One call writes directions and sub-queries; false = one call each."""
     list_directions: bool = True
@@ -59,6 +63,7 @@ class MapsSettings(MethodSettings):
     shadow_judge: bool = True
     """TRIO's judge reads each round's pool too; it decides nothing, and yields label items."""
     max_query_words: int = Field(default=16, ge=2, le=64)
+    """Longer queries are cut and noted."""
     shadow_passages: int = Field(default=20, ge=1, le=200)
     """The shadow judge reads at most so many passages (TRIO's cap), the latest."""
 

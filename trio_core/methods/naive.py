@@ -20,7 +20,9 @@ class NaiveSettings(PresetSettings):
 
     presets: ClassVar = {"flashrag": {"top_k": 5}, "search_o1": {"top_k": 10}, "small": {"top_k": 3}}
     preset: Literal["flashrag", "search_o1", "small"] = "flashrag"
+    """Fills the settings that you leave as they are."""
     top_k: int = Field(default=5, ge=1, le=100)
+    """Passages a search."""
 
 
 class Naive(Machine[PoolState]):

@@ -38,6 +38,7 @@ class ParallelSearchSettings(PresetSettings):
     max_turns: int = Field(default=4, ge=1, le=20)
     """Turns that may search; one more only answers."""
     top_k: int = Field(default=3, ge=1, le=100)
+    """Passages a search."""
     max_parts: int = Field(default=5, ge=1, le=10)
     """Sub-questions of one search; further ones are left out."""
     observation_tokens: int = Field(default=1000, ge=100)

@@ -22,11 +22,15 @@ class R1SearcherSettings(PresetSettings):
         "small": {"max_turns": 2, "top_k": 2, "observation_tokens": 400},
     }
     preset: Literal["author", "flashrag", "small"] = "author"
+    """Fills the settings that you leave as they are."""
     max_turns: int = Field(default=9, ge=1, le=20)
     """Turns that may search; one more only answers (the authors' tenth step)."""
     top_k: int = Field(default=5, ge=1, le=100)
+    """Passages a search."""
     observation_tokens: int = Field(default=4000, ge=50)
+    """Passages of a search are cut to so many tokens."""
     template: Template = "none"
+    """Chat template that the raw text is written in."""
 
 
 class R1Searcher(RawSearch):

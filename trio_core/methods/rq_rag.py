@@ -32,8 +32,11 @@ class RqRagSettings(PresetSettings):
 
     presets: ClassVar = {"author": {"depth": 2, "top_k": 3}, "flashrag": {"depth": 3, "top_k": 5}, "small": {"depth": 1, "top_k": 2}}
     preset: Literal["author", "flashrag", "small"] = "author"
+    """Fills the settings that you leave as they are."""
     depth: int = Field(default=2, ge=1, le=4)
+    """Levels of the tree of queries."""
     top_k: int = Field(default=3, ge=1, le=100)
+    """Passages a search."""
     select: Literal["confidence", "ensemble", "vote"] = "confidence"
     """The likeliest answer, the largest sum of likelihoods, or (without log-probabilities) the most frequent answer."""
 

@@ -37,8 +37,11 @@ class SearchO1Settings(PresetSettings):
     preset: Literal["author", "maps", "small"] = "author"
     """maps: as the MAPS paper ran it as a baseline."""
     max_turns: int = Field(default=15, ge=1, le=30)
+    """Turns of the model at most."""
     max_searches: int = Field(default=10, ge=0, le=30)
+    """Searches at most."""
     top_k: int = Field(default=10, ge=1, le=100)
+    """Passages a search."""
     backoff: bool = True
     """A run without an answer asks once more without any passages, as the paper's tables do."""
 

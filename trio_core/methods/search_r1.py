@@ -20,10 +20,13 @@ class SearchR1Settings(PresetSettings):
         "small": {"max_turns": 2, "top_k": 2, "observation_tokens": 400, "template": "chatml"},
     }
     preset: Literal["author", "flashrag", "small"] = "author"
+    """Fills the settings that you leave as they are."""
     max_turns: int = Field(default=4, ge=1, le=20)
     """Turns that may search; one more only answers."""
     top_k: int = Field(default=3, ge=1, le=100)
+    """Passages a search."""
     observation_tokens: int = Field(default=500, ge=50)
+    """Passages of a search are cut to so many tokens."""
     template: Template = "chatml"
     """chatml for the Qwen checkpoints; FlashRAG sends the bare prompt, which costs points."""
 

@@ -26,7 +26,7 @@ SUPPORT = ("[Fully supported]", "[Partially supported]", "[No support / Contradi
 UTILITY = tuple(f"[Utility:{n}]" for n in range(1, 6))
 UTILITY_WORTH = (-1.0, -0.5, 0.0, 0.5, 1.0)
 _CONTROL = re.compile(
-    r"\[(?:No )?Retrieval\]|\[Continue to Use Evidence\]|\[(?:Ir)?[Rr]elevant\]|\[[^\]]*upport[^\]]*\]|\[Utility:\d\]|</?paragraph>|</?s>"
+    r"\[/?(?:No )?Retrieval\]|\[Continue to Use Evidence\]|\[(?:Ir)?[Rr]elevant\]|\[[^\]]*upport[^\]]*\]|\[Utility:\d\]|</?paragraph>|</?s>"
 )
 
 
@@ -39,6 +39,7 @@ class SelfRagSettings(PresetSettings):
         "small": {"top_k": 2, "threshold": 0.2, "alternatives": 20},
     }
     preset: Literal["author", "flashrag", "small"] = "author"
+    """Fills the settings that you leave as they are."""
     top_k: int = Field(default=10, ge=1, le=50)
     """Each passage costs a call."""
     threshold: float = Field(default=0.2, ge=0, le=1)
@@ -46,8 +47,11 @@ class SelfRagSettings(PresetSettings):
     alternatives: int = Field(default=20, ge=2, le=100)
     """Likeliest tokens that the server is asked for at each place; a grading token that is not among them counts as impossible."""
     relevance_weight: float = Field(default=1.0, ge=0, le=5)
+    """Weight of "the passage is relevant" in a path's score."""
     support_weight: float = Field(default=1.0, ge=0, le=5)
+    """Weight of "the passage supports the answer" in a path's score."""
     utility_weight: float = Field(default=1.0, ge=0, le=5)
+    """Weight of "the answer is useful" in a path's score."""
 
 
 class SelfRagState(PoolState):

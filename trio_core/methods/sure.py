@@ -30,8 +30,11 @@ class SureSettings(PresetSettings):
         "small": {"top_k": 3, "max_candidates": 2, "show_choices": True, "scoring": "ranks"},
     }
     preset: Literal["author", "flashrag", "small"] = "author"
+    """Fills the settings that you leave as they are."""
     top_k: int = Field(default=10, ge=1, le=100)
+    """Passages a search."""
     max_candidates: int = Field(default=2, ge=2, le=5)
+    """Candidate answers at most."""
     show_choices: bool = True
     """The call that argues for a candidate sees all candidates."""
     scoring: Literal["ranks", "wins"] = "ranks"

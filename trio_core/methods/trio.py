@@ -21,6 +21,7 @@ from trio_core.methods.base import (
     MethodSettings,
     PageText,
     Reply,
+    SearchSettings,
     State,
     Tools,
     ask,
@@ -36,18 +37,38 @@ from trio_core.pool import FittedPool, Repeats, fit_pool, pool_text
 from trio_core.values import JudgeItem, PoolEntry, SubQuery
 
 
-class TrioSettings(MethodSettings):
+class TrioSettings(SearchSettings):
     """TRIO's settings; defaults are the paper's."""
 
     max_extensions: int = Field(default=3, ge=0, le=20)
     """Query extensions after the first search (paper: 3)."""
     top_k: int = Field(default=5, ge=1, le=100)
+    """Passages a search."""
     judge_initial: bool = True
     """Ask the judge after the first search (the paper's case table); false = after the first extension (its equations)."""
     max_query_words: int = Field(default=16, ge=2, le=64)
     """Longer queries are cut and noted (the prompt asks for 8)."""
     repeats: Repeats = "full"
     """A passage found again: in full under every query (paper) or by its title."""
+    fixed_rounds: int = Field(default=0, ge=0, le=5)
+    """Ablation: exactly so many extensions and no judge (table 3); 0 = the judge decides. A repeated query still ends the search."""
+    query_adapter: bool = True
+    """Ablation: off = the bare model writes the queries."""
+    judge_adapter: bool = True
+    """Ablation: off = the bare model judges, whatever judge is live."""
+    answer_adapter: bool = True
+    """Ablation: off = the bare model answers."""
+
+    @property
+    def bare_roles(self) -> frozenset[str]:
+        """Of the three agents."""
+        on = {"query": self.query_adapter, "judge": self.judge_adapter, "answer": self.answer_adapter}
+        return frozenset(role for role, adapter in on.items() if not adapter)
+
+    @property
+    def extensions(self) -> int:
+        """Extensions at most."""
+        return self.fixed_rounds or self.max_extensions
 
 
 class TrioState(State):
@@ -84,20 +105,22 @@ class Trio:
         return TrioState.model_validate(data)
 
     def max_calls(self) -> tuple[int, int]:
-        """(LLM calls, retrievals): n query calls, each retried at most once; n or n + 1 verdicts; 1 answer; n + 1 searches."""
-        n = self.settings.max_extensions
-        return 3 * n + (1 if self.settings.judge_initial else 0) + 1, n + 1
+        """(LLM calls, retrievals): n query calls, each retried at most once; none, n or n + 1 verdicts; 1 answer; n + 1 searches."""
+        n = self.settings.extensions
+        verdicts = 0 if self.settings.fixed_rounds else n + self.settings.judge_initial
+        return 2 * n + verdicts + 1, n + 1
 
     def finished(self, state: TrioState) -> str | None:
         """The judge, a repeated or unusable query, or the limit of extensions ends the search."""
         if state.stop:
             return state.stop
-        return "round_limit" if state.round > self.settings.max_extensions else None
+        return "round_limit" if state.round > self.settings.extensions else None
 
     def forked(self, state: TrioState, verdict: VoteLabel) -> TrioState:
         """Answer from this pool, or ask for one more query."""
-        last = state.model_copy(update={"stop": "round_limit"}) if state.round > self.settings.max_extensions else state
-        return fork_state(last, verdict, f"max_extensions = {self.settings.max_extensions}")
+        last = state.model_copy(update={"stop": "round_limit"}) if state.round > self.settings.extensions else state
+        name = "fixed_rounds" if self.settings.fixed_rounds else "max_extensions"
+        return fork_state(last, verdict, f"{name} = {self.settings.extensions}")
 
     def carried(self, state: TrioState) -> Carried:
         """The whole pool is carried on; nothing is hidden."""
@@ -124,7 +147,7 @@ class Trio:
         yield retrieved(number, 0, query.text, results[0], self.settings.top_k, seconds, seen)
         entry = PoolEntry(query=query.text, hits=results[0].hits)
         grown = state.model_copy(update={"round": number, "pool": (*state.pool, entry)})
-        if number > 1 or self.settings.judge_initial:
+        if not self.settings.fixed_rounds and (number > 1 or self.settings.judge_initial):
             async for event in self._judge(grown):
                 yield event
                 if isinstance(event, Verdict) and event.label == "sufficient":

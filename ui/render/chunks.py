@@ -78,6 +78,8 @@ def _tags(found: Found, round_number: int, gold: frozenset[str]) -> str:
     tags = []
     if found.hit.passage.id in gold:
         tags.append(tag("gold", "g", "evidence that is known to hold part of the answer"))
+    if found.hit.noise:
+        tags.append(tag(f"noise, rank {found.hit.from_rank}", "", "stress test: put here in place of a better passage"))
     if len(found.by) > 1:
         tags.append(tag("by " + ", ".join(str(n) for n, _, _ in found.by), "", "found by several sub-queries, shown once"))
     if found.hit.first_seen_round < round_number:
@@ -86,8 +88,12 @@ def _tags(found: Found, round_number: int, gold: frozenset[str]) -> str:
 
 
 def _scores(found: Found) -> str:
-    lines = [f"sub-query {n}: rank {h.rank}" + (f", score {h.score:.4f}" if h.score is not None else "") for n, _, h in found.by]
+    lines = [f"sub-query {n}: rank {h.rank}" + (f", score {h.score:.4f}" if h.score is not None else "") + _moved(h) for n, _, h in found.by]
     return "; ".join(lines)
+
+
+def _moved(hit: RetrievedHit) -> str:
+    return f", rank {hit.from_rank} before reranking" if hit.from_rank and not hit.noise else ""
 
 
 def _full(found: Found) -> str:
