@@ -40,18 +40,19 @@ def serve(settings: Settings) -> None:
     store = open_store(settings.database_url)
     import_recorded(store)
     workbench = Workbench(settings, store, judge=store.live_judge().adapter(settings.data_dir))
+    ctx = UiContext(settings, store, workbench, TrainingService(settings, store, workbench))
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # both signals end the app the same way
     try:
         workbench.bring_up()
-        training = TrainingService(settings, store, workbench)
-        training.sweep()
-        demo = build_app(UiContext(settings, store, workbench, training))
+        ctx.training.sweep()
+        demo = build_app(ctx)
         demo.queue(default_concurrency_limit=64).launch(**launch_options(settings), prevent_thread_lock=True)
         print(f"Trioscope: {demo.local_url} (profile {settings.profile}, data in {settings.data_dir})", flush=True)
         threading.Event().wait()
     except KeyboardInterrupt:
         pass  # runs are interrupted at once, not after the web server has waited for its open connections
     finally:
+        ctx.evaluations.close()
         workbench.close()
         store.close()
 

@@ -41,6 +41,8 @@ PAGES = (
     Page("explore", "Explore", "", "Watch one question being answered", quiet=True),
     Page("compare", "Compare", "compare", "Compare methods on one question", quiet=True),
     Page("runs", "Runs", "runs", "Runs"),
+    Page("evaluate", "Evaluate", "evaluate", "Evaluate methods on a data set", quiet=True),
+    Page("analysis", "Analysis", "analysis", "Analysis"),
     Page("annotate", "Annotate", "annotate", "Annotate", quiet=True),
     Page("agreement", "Agreement", "agreement", "Agreement between annotators", quiet=True, under="annotate"),
     Page("judge", "Judge", "judge", "Judge"),

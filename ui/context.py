@@ -10,6 +10,7 @@ import gradio as gr
 from storage import Store
 from training.service import TrainingService
 from trio_core.accounts import Role
+from trio_core.evaluation.service import EvaluationService
 from trio_core.settings import Settings
 from trio_core.workbench import Workbench
 from ui.identity import People
@@ -28,6 +29,11 @@ class UiContext:
     def people(self) -> People:
         """Names and roles behind requests."""
         return People(self.settings)
+
+    @cached_property
+    def evaluations(self) -> EvaluationService:
+        """The evaluations of this app."""
+        return EvaluationService(self.settings, self.store, self.workbench)
 
     def who(self, request: gr.Request | None) -> str:
         """The name of the person behind a request. Raises InputError where nobody is known."""
