@@ -11,6 +11,7 @@
     python -m training promote NAME [--by NAME] [--reason TEXT]
     python -m training rollback
     python -m training jobs [--abort ID | --resume ID]
+    python -m training pipeline run|plan|show --out DIR   TRIO's three agents from questions and a corpus (its own flags: see --help)
 
 All take the settings flags (--profile, --settings, --set). An app on the same data folder sees everything at once; only a judge
 promoted here becomes live there at its next start.
@@ -119,7 +120,12 @@ def parser() -> argparse.ArgumentParser:
 
 def main(argv: list[str] | None = None) -> int:
     """Runs a command; errors that a person can mend are one line and status 1."""
-    args = parser().parse_args(argv)
+    given = sys.argv[1:] if argv is None else argv
+    if given[:1] == ["pipeline"]:
+        from training.pipeline import cli  # with the retriever's and the engines' imports, which no other command needs
+
+        return cli.main(given[1:])
+    args = parser().parse_args(given)
     try:
         settings = settings_from_args(args)
         settings.data_dir.mkdir(parents=True, exist_ok=True)
