@@ -70,6 +70,14 @@ class Section(Value):
     empty: str = ""
 
 
+class Opened(Value):
+    """A figure that somebody opened: where it stands, what it says, and the runs behind it."""
+
+    title: str
+    text: str
+    runs: tuple[str, ...]
+
+
 class Analysis(Value):
     """All sections of a selection of runs."""
 
@@ -80,15 +88,29 @@ class Analysis(Value):
     """Empty = texts were not embedded."""
     sections: tuple[Section, ...]
 
-    def cell(self, key: str) -> tuple[Sheet, Cell] | None:
-        """`sheet.row.column` -> that cell; None for anything else."""
-        name, _, rest = key.partition(".")
-        row, _, column = rest.partition(".")
+    def behind(self, key: str) -> Opened | None:
+        """The runs behind a cell (`sheet.row.column`) or a point (`section-plot.series.point`); None for anything else."""
+        name, *numbers = key.split(".")
+        if len(numbers) != 2 or not all(n.isdecimal() and len(n) < 6 for n in numbers):
+            return None
+        a, b = map(int, numbers)
         for section in self.sections:
             for sheet in section.sheets:
-                if sheet.key == name and row.isdecimal() and column.isdecimal() and int(row) < len(sheet.rows) and int(column) < len(sheet.rows[int(row)]):
-                    return sheet, sheet.rows[int(row)][int(column)]
+                if sheet.key == name and a < len(sheet.rows) and b < len(sheet.rows[a]):
+                    row = sheet.rows[a]
+                    return Opened(title=f"{sheet.title}: {row[0].text}, {sheet.header[b]}", text=row[b].text, runs=row[b].runs)
+            for n, plot in enumerate(section.plots):
+                if f"{section.key}-{n}" == name and a < len(plot.series) and b < len(plot.series[a].points):
+                    series, point = plot.series[a], plot.series[a].points[b]
+                    return Opened(title=f"{plot.title}: {series.label}, {plot.x} {point.x}", text=shown(point.y, plot.percent), runs=point.runs)
         return None
+
+
+def shown(value: float | None, percent_: bool) -> str:
+    """`42 %`, `0.42`, `12.3`, or `–`."""
+    if value is None:
+        return "–"
+    return f"{100 * value:.0f} %" if percent_ else f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
 
 
 def words(text: object) -> Cell:

@@ -25,6 +25,11 @@ class DenseRetriever:
         self._index = index
         self._worker = SearchWorker(self._answer, self._cut, "dense-search")
 
+    @property
+    def encoder(self) -> Encoder:
+        """What queries are encoded with; loaded."""
+        return self._encoder
+
     @classmethod
     def open(cls, index_dir: Path, encoder: Encoder, mmap: bool = False, corpus_hash: str | None = None) -> DenseRetriever:
         """Opens an index, loads the encoder and searches once, so that what cannot work fails here.
