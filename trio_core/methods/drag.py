@@ -189,7 +189,7 @@ def _winner(completion: Completion) -> Parsed[str]:
     return Parsed(found[-1]) if found else Parsed("opponent", "failed", "names neither side")
 
 
-_REQUEST = re.compile(r"query\W+(optimi[sz]ation|expansion)\W*?:[\s*]*(.+)", re.IGNORECASE)
+_REQUEST = re.compile(r"query(?:\W+(optimi[sz]ation|expansion))?\W*?:[\s*]*(.+)", re.IGNORECASE)
 _ARROW = re.compile(r"\s*(?:->|=>|→|⇒)\s*")
 
 
@@ -205,7 +205,7 @@ def parse_request(completion: Completion, pool: Sequence[RoundRecord]) -> Parsed
     if not query.value:
         return Parsed(Request(), "failed", "names no query")
     if kind.lower() == "expansion" or not new:
-        note = "" if kind.lower() == "expansion" else "no arrow; taken as an expansion"
+        note = "" if kind.lower() == "expansion" else "no arrow; taken as an expansion" if kind else "taken as an expansion"
         return Parsed(Request(query.value), "repaired" if note else query.status, note or query.note)
     closest = max(pool, key=lambda r: SequenceMatcher(None, r.query.lower(), old.lower()).ratio())
     return Parsed(Request(query.value, closest.query), query.status, query.note)
