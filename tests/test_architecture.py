@@ -40,7 +40,7 @@ def test_the_top_level_is_the_agreed_one() -> None:
     top = {name.split("/")[0] for name in tracked}
     assert top <= {
         "app.py", "trio_core", "ui", "training", "storage", "tests", "requirements.txt", "README.md", "pyproject.toml", "Makefile",
-        ".ci", "requirements", "LICENSE", ".gitignore", "CHANGELOG.md", "docs",
+        ".ci", "requirements", "LICENSE", ".gitignore", "CHANGELOG.md", "docs", "docker",
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from storage.annotation_values import VoteAnswer
 from storage.store import Store
@@ -19,17 +19,33 @@ from trio_core.errors import TrainingError
 from trio_core.evidence import EvidenceReport, SampleSettings
 
 
-async def label_by_votes(task: VotesTask, store: Store, scorer: Scorer, log: ProgressLog) -> dict[str, Any]:
-    """Stores a vote label for every item, one by one; the counts. Items done before are not asked again."""
+class Todo(NamedTuple):
+    """Items with a known answer, and how many have none."""
+
+    items: list[tuple[LabelItem, tuple[str, ...]]]
+    no_gold_answer: int
+
+
+def items_to_label(task: VotesTask, store: Store) -> Todo:
+    """The items of a task. Raises TrainingError where no answer is known, InputError (answers_file)."""
     given = _answers_of(task)
     ids = list(task.item_ids) or store.item_ids()
-    wanted = SampleSettings(samples=task.samples, temperature=task.temperature, greedy_first=task.greedy_first)
-    todo = [(item, gold) for item_id in ids if (item := _require(store, item_id)) and (gold := gold_answers(store, item, given))]
-    counts: Counter[str] = Counter(no_gold_answer=len(ids) - len(todo))
-    todo = todo[: task.max_items]
-    if not todo:
+    known = [(item, gold) for item_id in ids if (item := _require(store, item_id)) and (gold := gold_answers(store, item, given))]
+    if not known:
         raise TrainingError(f"none of the {len(ids)} items has a question whose answer is known, so no vote can be right or wrong; "
                             "give answers_file (FlashRAG jsonl), or run questions of a data set with gold answers")
+    return Todo(known[: task.max_items], len(ids) - len(known))
+
+
+def sampling(task: VotesTask) -> SampleSettings:
+    """How the answers are drawn."""
+    return SampleSettings(samples=task.samples, temperature=task.temperature, greedy_first=task.greedy_first)
+
+
+async def label_by_votes(task: VotesTask, store: Store, scorer: Scorer, log: ProgressLog) -> dict[str, Any]:
+    """Stores a vote label for every item, one by one; the counts. Items done before are not asked again."""
+    todo, no_gold = items_to_label(task, store)
+    wanted, counts = sampling(task), Counter[str](no_gold_answer=no_gold)
     began, model = time.monotonic(), ""
     for number, (item, gold) in enumerate(todo, 1):
         report = await scorer.answers(item.item, wanted, gold)

@@ -23,6 +23,7 @@ from training.rungs import fit_rung
 from training.scoring import scoring
 from training.stop import Stopped, StopRequest
 from training.votes import label_by_votes
+from training.votes_shards import label_by_shards
 from training.work_values import GateTask, VotesTask, WorkConfig, WorkResult
 
 STORE_VARIABLE = "TRIOSCOPE_JOB_STORE"
@@ -38,6 +39,8 @@ def main(config: WorkConfig, folder: Path) -> WorkResult:
     try:
         if isinstance(config.task, GateTask):
             return _gate(config, config.task, store, folder, log, stop)
+        if isinstance(config.task, VotesTask) and config.task.engine != "local":
+            return WorkResult(state="done", report=label_by_shards(config.task, config.settings, store, log, stop))
         return asyncio.run(_ask(config, store, log, stop))
     except Stopped:
         return WorkResult(state="stopped")

@@ -10,6 +10,7 @@ from pydantic import Field
 from training.gate_values import GateRule
 from training.head import HeadSettings
 from trio_core.evidence import PAPER_SAMPLES
+from trio_core.scale.shards import EngineName
 from trio_core.settings import Settings
 from trio_core.values import Value
 
@@ -26,6 +27,9 @@ class VotesTask(Value):
     max_items: int | None = Field(default=None, ge=1)
     answers_file: Path | None = None
     """FlashRAG jsonl with `question` and `golden_answers`, for questions whose answer the store does not know."""
+    engine: EngineName = "local"
+    """`ray` = the answers are sampled on the workers of a Ray cluster, each with a model server of the settings."""
+    address: str = ""
 
 
 class ThresholdTask(Value):

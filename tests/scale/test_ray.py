@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from functools import partial
@@ -11,12 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from storage.store import open_store
 from tests.scale.work import bad, counted, killed_once, slow, squares
+from tests.training.conftest import judge_item
+from training.work import main
+from training.work_values import VotesTask, WorkConfig
 from trio_core.retrieval import faiss_index
 from trio_core.retrieval.corpus import Corpus
 from trio_core.retrieval.index import build_index
 from trio_core.retrieval.models import HashedWords
 from trio_core.scale.shards import ShardEngine, cut, kept_shards, map_shards, shard_engine
+from trio_core.settings import load_settings
 
 os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
 ray = pytest.importorskip("ray", reason="Ray is an extra: pip install -r requirements/ray.txt")
@@ -40,7 +46,7 @@ def cluster() -> Iterator[Any]:
 @pytest.fixture
 def engine(cluster: Any, monkeypatch: pytest.MonkeyPatch) -> ShardEngine:
     """An engine that has joined the cluster, with the tests' own functions on the workers."""
-    monkeypatch.setattr("trio_core.scale.ray_engine.PACKAGES", ("trio_core", "tests"))
+    monkeypatch.setattr("trio_core.scale.ray_engine.PACKAGES", ("trio_core", "storage", "training", "tests"))
     return shard_engine("ray", cluster.address)
 
 
@@ -79,6 +85,23 @@ def test_an_index_encoded_by_ray_is_the_local_one(engine: ShardEngine, tmp_path:
         [file] = faiss_index.files(tmp_path / name / built.manifest.dense.folder)  # type: ignore[union-attr]
         indexes.append(np.fromfile(file, dtype=np.uint8))
     assert np.array_equal(*indexes)
+
+
+def test_votes_by_ray_are_those_of_this_process(engine: ShardEngine, cluster: Any, tmp_path: Path) -> None:
+    found = []
+    for name in ("local", "ray"):
+        data = tmp_path / name
+        data.mkdir()
+        settings = load_settings("scripted", env={}, flags=[f"data_dir={data}"])
+        store = open_store(settings.database_url)
+        for number in range(20):
+            store.add_item(judge_item(f"question {number}", f"passage {number}"), "test", question_id=str(number))
+        questions = "".join(json.dumps({"id": n, "question": f"question {n}", "golden_answers": ["Delft"]}) + "\n" for n in range(16))
+        (tmp_path / "asked.jsonl").write_text(questions, encoding="utf-8")
+        task = VotesTask(samples=3, answers_file=tmp_path / "asked.jsonl", engine=name, address=cluster.address if name == "ray" else "")
+        found.append((main(WorkConfig(settings=settings, task=task, job_id=1), data), store.vote_counts()))
+        store.close()
+    assert found[0] == found[1] and found[0][0].report["items"] == 16
 
 
 def test_a_lost_node_costs_no_shard(cluster: Any, engine: ShardEngine, tmp_path: Path) -> None:

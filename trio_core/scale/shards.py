@@ -61,19 +61,22 @@ def map_shards(engine: ShardEngine, work: Callable[[Shard], Result], shards: Seq
     return engine.run(work, shards)
 
 
-def kept_shards(engine: ShardEngine, work: Callable[[Any], Any], shards: Sequence[Any], folder: Path) -> list[Any]:
+def kept_shards(engine: ShardEngine, work: Callable[[Any], Any], shards: Sequence[Any], folder: Path,
+                on_done: Callable[[int], None] = lambda done: None) -> list[Any]:
     """Results (JSON) in the order of the shards (JSON); each is a file in `folder`, and one that is there is not worked on again.
 
-    The folder's name must stand for the function and its settings.
+    The folder's name must stand for the function and its settings. `on_done` gets the number of shards that are done.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = [folder / f"{_key(shard)}.json" for shard in shards]
     missing = [number for number, file in enumerate(files) if not file.exists()]
-    for at, result in map_shards(engine, work, [shards[number] for number in missing]):
+    on_done(len(files) - len(missing))
+    for done, (at, result) in enumerate(map_shards(engine, work, [shards[number] for number in missing]), len(files) - len(missing) + 1):
         # Renamed when complete: a file that bears the name is whole.
         temporary = folder / "unfinished"
         temporary.write_text(json.dumps(result, ensure_ascii=False), encoding="utf-8")
         temporary.replace(files[missing[at]])
+        on_done(done)
     return [json.loads(file.read_text(encoding="utf-8")) for file in files]
 
 
