@@ -1,9 +1,10 @@
-"""axe finds no serious fault on Annotate, its Agreement page and Judge, in both themes."""
+"""axe finds no serious fault on Annotate, its Agreement page, Judge and Evaluate, in both themes."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,12 @@ from playwright.sync_api import Page
 
 from storage.values import LabelInput
 from tests.e2e.judging_app import App, serve
+from tests.evaluation.helpers import row
 from tests.ui.judging_helpers import fill
+from trio_core.evaluation.order import Order, write_order
+from trio_core.evaluation.report import ROWS
+from trio_core.evaluation.rows import append_row
+from trio_core.evaluation.wish import Wish
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +30,17 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
         for who, value in (("ann", "sufficient"), ("me", "insufficient")):
             running.store.add_label(LabelInput.model_validate({
                 "item_id": 1, "annotator": who, "value": value, "client_uuid": f"form-of-{who}", "note": "why", "reason": "other"}))
+        evaluation(folder / "evaluations" / "eval-1")
         yield running
+
+
+def evaluation(folder: Path) -> None:
+    """One with a difference, rounds, hops, recall and a failed run."""
+    write_order(folder, Order(wish=Wish(dataset="demo", methods=("trio", "maps")), created=datetime.now(UTC), by="ann", questions=2))
+    for method, ems in (("trio", (1.0, 0.0)), ("maps", (0.0, 0.0))):
+        for n, em in enumerate(ems):
+            append_row(folder / ROWS, row(method, f"q{n}", em=em, run_id=f"{method}{n}", rounds=1 + n, hops=2, type="bridge", recall=(0.5, 1.0), answer="Delft"))
+    append_row(folder / ROWS, row("maps", "q2", em=0.0, run_id="gone", status="failed", reason="EngineTimeout: no token for 30 s"))
 
 
 def faults(page: Page) -> list[dict[str, Any]]:
@@ -38,7 +54,8 @@ def faults(page: Page) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("path", "ready"), [
     ("annotate", ".an[data-state=item]"), ("annotate?item=1", ".an[data-state=reviewing] .an-reveal"), ("agreement", ".ag-card"),
-    ("agreement?item=1", ".ag-history"), ("judge", ".jd-figures b"), ("", "[data-pick]")])
+    ("agreement?item=1", ".ag-history"), ("judge", ".jd-figures b"), ("", "[data-pick]"), ("evaluate", ".ev .runs a"),
+    ("evaluate?id=eval-1&first=trio&second=maps", "[data-part=pair] li")])
 def test_no_serious_fault(app: App, new_page: Callable[..., Page], path: str, ready: str, theme: str) -> None:
     page = new_page(color_scheme=theme)
     page.goto(f"{app.url}/{path}")

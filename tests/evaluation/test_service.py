@@ -134,6 +134,16 @@ def test_mistakes_are_told_at_once(tmp_path: Path, made: Callable[[], Order], sa
                 service.standing(name)
 
 
+def test_a_damaged_folder_does_not_take_the_list_down(tmp_path: Path) -> None:
+    service = EvaluationService(Settings(data_dir=tmp_path), None, None)  # type: ignore[arg-type]
+    for name, text in (("eval-1", "{"), ("eval-2", order().model_dump_json())):
+        (service.root / name).mkdir(parents=True)
+        (service.root / name / "order.json").write_text(text)
+    (service.root / "eval-2" / "rows.jsonl").write_text("nonsense\n")
+    assert {s.id: s.state for s in service.standings()} == {"eval-1": "failed", "eval-2": "failed"}
+    assert all("no order" in s.message or "no row" in s.message for s in service.standings())
+
+
 def test_a_data_set_that_cannot_be_read_is_a_failed_sitting(tmp_path: Path) -> None:
     sets = Settings(data_dir=tmp_path / "data").data_dir / "datasets"
     sets.mkdir(parents=True)

@@ -16,7 +16,8 @@ from trio_core.evaluation.values import Row
 from trio_core.values import Value
 
 KEPT = 12
-"""Results in memory."""
+"""Rows and summaries in memory; sums, which lists show of every evaluation, are small and stay."""
+SUMS = "sums"
 RESTS = 5.0
 """While rows still come, a result stands for so many times as long as it took to make."""
 
@@ -66,7 +67,7 @@ class Results:
             sums = {field: sum(getattr(row, field) for row in rows) for field in Spent.model_fields if field not in ("runs", "failed")}
             return Spent(runs=len(rows), failed=sum(not row.finished for row in rows), **sums)
 
-        return self._kept((name, "spent"), name, make)
+        return self._kept((name, SUMS), name, make)
 
     def forget(self, name: str) -> None:
         """Reads an evaluation anew at the next look: its sitting has ended."""
@@ -83,8 +84,9 @@ class Results:
             value = make()
             end = time.monotonic()
             self._made[key] = _Made(stamp, value, end + RESTS * (end - now))
-            while len(self._made) > KEPT:
-                self._made.popitem(last=False)
+            large = [k for k in self._made if k[1] != SUMS]
+            for old in large[:max(len(large) - KEPT, 0)]:
+                del self._made[old]
             return value
 
     def _stamp(self, name: str) -> tuple[int, int]:

@@ -11,6 +11,7 @@ from typing import Literal
 
 from trio_core.errors import InputError, TrioscopeError
 from trio_core.evaluation.folder import FILE
+from trio_core.evaluation.order import FILE as ORDER
 from trio_core.evaluation.order import Order, read_order, write_order
 from trio_core.evaluation.places import allowed
 from trio_core.evaluation.report import ROWS
@@ -97,9 +98,16 @@ class EvaluationService:
         """All evaluations, newest first."""
         if not self.root.is_dir():
             return []
-        names = [f.name for f in self.root.iterdir() if NAME.fullmatch(f.name) and ((f / FILE).exists() or read_order(f) is not None)]
-        found = [self.standing(name) for name in names]
+        names = [f.name for f in self.root.iterdir() if NAME.fullmatch(f.name) and ((f / FILE).exists() or (f / ORDER).exists())]
+        found = [self._readable(name) for name in names]
         return sorted(found, key=lambda s: (s.order is not None, s.order.created.isoformat() if s.order else s.id), reverse=True)
+
+    def _readable(self, name: str) -> Standing:
+        """A folder with a damaged file is shown as such and does not take the list down."""
+        try:
+            return self.standing(name)
+        except TrioscopeError as error:
+            return Standing(id=name, state="failed", order=None, progress=Progress(total=0), message=str(error))
 
     def standing(self, name: str) -> Standing:
         """One evaluation. Raises InputError where there is none of this name."""

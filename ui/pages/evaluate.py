@@ -54,7 +54,7 @@ def build(ctx: UiContext, demo: gr.Blocks) -> None:
     methods.change(settings.show, [methods], settings.groups, show_progress="hidden", api_visibility="private")
     demo.load(form.choices, None, inputs[:2], **quiet)
     for listen, act in ((shown_view.halt, view.halt), (shown_view.proceed, view.proceed), (shown_view.retry, view.retry)):
-        listen(act, None, [shown_view], queue=False, **quiet)
+        listen(act, None, [shown_view], **quiet)
 
 
 def _fields(ctx: UiContext) -> list[Any]:

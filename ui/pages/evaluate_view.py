@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import secrets
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -98,7 +99,7 @@ class EvaluateView:
             work(str((event._data or {}).get("id") or ""))
         except TrioscopeError as error:
             gr.Warning(str(error), title="Not done")
-        return {"serial": hashlib.blake2b(repr(id(event)).encode(), digest_size=4).hexdigest()}
+        return {"serial": secrets.token_hex(4)}
 
     def _look(self, look: Look) -> dict[str, Any]:
         if not look.id:
