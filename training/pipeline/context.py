@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from training.pipeline.model_engine import ModelEngine
 from training.pipeline.profile import TINY, EngineKind, PipelineProfile
+from training.pipeline.records import file_hash
 from training.progress import ProgressLog
 from training.scoring import attached
 from training.stop import StopRequest
@@ -63,9 +64,10 @@ def _engine(context: Context, kind: EngineKind, adapter: Path | None) -> Engine:
     settings = attached(context.settings)
     if adapter is None:
         return build_engine(settings)
-    # A name of its own for every run: the server keeps the prefix cache of an adapter by its name.
-    roles = {**settings.engine.roles, "answer": RoleSettings(adapter=f"answer-{context.folder.name}")}
-    vllm = settings.engine.vllm.model_copy(update={"adapters": {f"answer-{context.folder.name}": str(adapter.resolve())}})
+    # Named by its content: a server goes on with an adapter that it has under a name, and with its prefix cache.
+    name = f"answer-{file_hash(adapter)[:12]}"
+    roles = {**settings.engine.roles, "answer": RoleSettings(adapter=name)}
+    vllm = settings.engine.vllm.model_copy(update={"adapters": {name: str(adapter.resolve())}})
     return build_engine(settings.model_copy(update={"engine": settings.engine.model_copy(update={"roles": roles, "vllm": vllm})}))
 
 
@@ -74,7 +76,7 @@ async def retriever(context: Context) -> AsyncIterator[Retriever]:
     """The retriever of the profile: words over its corpus, or that of the app's settings."""
     settings = context.settings
     if corpus := context.profile.corpus:
-        chosen = RetrieverSettings(kind="bm25", corpus=corpus, index_dir=context.folder / "index" if corpus != "demo" else None)
+        chosen = RetrieverSettings(kind="bm25", corpus=corpus)
         settings = settings.model_copy(update={"retriever": chosen, "data_dir": context.folder})
     found = await asyncio.to_thread(build_retriever, settings)
     try:
@@ -106,9 +108,12 @@ async def gathered(work: Callable[[T], Awaitable[R]], given: Sequence[T], parall
         async with gate:
             return await work(item)
 
-    async with asyncio.TaskGroup() as group:
-        tasks = [group.create_task(one(item)) for item in given]
-    return [task.result() for task in tasks]
+    tasks = [asyncio.create_task(one(item)) for item in given]
+    try:
+        return list(await asyncio.gather(*tasks))
+    finally:
+        for task in tasks:
+            task.cancel()
 
 
 def needs_tiny(profile: PipelineProfile) -> bool:

@@ -99,7 +99,8 @@ class ModelEngine:
                 made = await asyncio.to_thread(self._generate, [w.call for w in batch])
             except Exception as error:
                 for waiting in batch:
-                    waiting.done.set_exception(error)
+                    if not waiting.done.done():
+                        waiting.done.set_exception(error)
                 continue
             for waiting, completion in zip(batch, made, strict=True):
                 if not waiting.done.done():
@@ -113,12 +114,13 @@ class ModelEngine:
         width, pad = max(map(len, prompts)), self._tokenizer.pad_token_id
         ids = torch.tensor([[pad] * (width - len(p)) + p for p in prompts], device=self._device)
         mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=self._device)
-        torch.manual_seed(sum(call.seed or 0 for call in calls))
-        how = {"do_sample": True, "temperature": calls[0].temperature} if calls[0].temperature else {"do_sample": False}
+        how = {"do_sample": True, "temperature": calls[0].temperature, "top_k": 0} if calls[0].temperature else {"do_sample": False}
         began = time.monotonic()
-        with torch.no_grad():
+        # A training in this process draws from the same generator: it must not be set back.
+        with torch.no_grad(), torch.random.fork_rng():
+            torch.manual_seed(sum(call.seed or 0 for call in calls))
             out = self._model.generate(input_ids=ids, attention_mask=mask, max_new_tokens=calls[0].max_tokens, pad_token_id=pad,
-                                       eos_token_id=self._tokenizer.eos_token_id, top_k=0, **how)
+                                       eos_token_id=self._tokenizer.eos_token_id, **how)
         seconds = (time.monotonic() - began) / len(calls)
         return [self._completion(row[width:].tolist(), len(p), seconds) for row, p in zip(out, prompts, strict=True)]
 

@@ -69,13 +69,11 @@ class QueryRewards:
     def __init__(self, context: Context, samples: Sequence[PoolSample], answers: FrozenAnswers, found: Retriever) -> None:
         self._context, self._answers, self._found = context, answers, found
         self._samples = {sample.id: sample for sample in samples}
-        self.counts: Counter[str] = Counter()
 
     async def score(self, ids: Sequence[str], outputs: Sequence[str]) -> list[ScoredQuery]:
         """One row an output, in order. Raises EngineError, RetrieverError."""
-        rows = await gathered(lambda pair: self._one(*pair), list(zip(ids, outputs, strict=True)), self._context.profile.rollouts.parallel)
-        self.counts.update(row.problem or "valid" for row in rows)
-        return rows
+        pairs = list(zip(ids, outputs, strict=True))
+        return await gathered(lambda pair: self._one(*pair), pairs, self._context.profile.rollouts.parallel)
 
     async def _one(self, sample_id: str, output: str) -> ScoredQuery:
         settings, sample = self._context.profile.query, self._samples[sample_id]
@@ -114,5 +112,6 @@ async def run(context: Context) -> dict[str, Any]:
             grpo.train, folder, context.base, context.device, context.profile.base, settings.grpo, context.profile.seed, prompts,
             kept(reward, folder / ROLLOUTS, settings.grpo.num_generations), context.stop, on_step(context, "query agent"))
         at_start = [best_f1(await answers.answer(s.question, s.top(settings.top_k)), s.answers) for s in samples[:50]]
-    return {**outcome._asdict(), "outputs": dict(rewards.counts), "answers_asked": answers.asked,
+    outputs = Counter(row.problem or "valid" for row in records.read(folder / SCORED, ScoredQuery))
+    return {**outcome._asdict(), "outputs": dict(outputs), "answers_asked": answers.asked,
             "f1_before_any_query": round(sum(at_start) / len(at_start), 4)}

@@ -9,8 +9,8 @@ from typing import Literal, NamedTuple
 from trio_core.parsing import clean_query, lines_of, same_query, visible_text
 
 Problem = Literal["", "empty", "too_long", "repeated", "not_keywords"]
-_ASKING = re.compile(r"^(?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|did|does|do|can)\b", re.IGNORECASE)
-_SENTENCE = re.compile(r"[?!]|\w{2,}[.;:]\s")
+_ASKING = re.compile(r"^(?:who|whom|whose|what|when|where|which|why|how|is|are|was|were|did|does|do)\b", re.IGNORECASE)
+_SENTENCE = re.compile(r"[?!]|\w{4,}[.;:]\s")
 _STOPWORDS = frozenset(re.findall(r"\w+", """
     a an and are as at be by did do does for from has have in into is it its of on or that the to was were with
 """))

@@ -74,7 +74,7 @@ async def run(context: Context) -> dict[str, Any]:
     async with retriever(context) as found, engine(context, context.profile.rollouts.agents) as base:
         for part in records.chunks(todo, max(1, context.profile.rollouts.parallel // settings.rollouts)):
             context.stop.check()
-            rows = [await _grade(q, base, found, context) for q in part]
+            rows = await gathered(lambda q: _grade(q, base, found, context), part, len(part))
             records.append(folder / GRADED, rows)
             done |= {row.id: row for row in rows}
             context.log.work("questions", len(done), len(asked), None)
@@ -98,7 +98,7 @@ async def _grade(question: Question, base: Engine, found: Retriever, context: Co
         made = await ask(base, "answer", messages, limit, settings.temperature, context.profile.seed + number)
         return any(exact_match(parse_answer(made.text, made.finish_reason).value, gold) for gold in question.answers)
 
-    n = sum(await gathered(right, range(settings.rollouts), context.profile.rollouts.parallel))
+    n = sum(await gathered(right, range(settings.rollouts), settings.rollouts))
     return GradedQuestion(id=question.id, question=question.question, answers=question.answers, dataset=question.dataset,
                           rollouts=settings.rollouts, right=n, difficulty=difficulty(n, settings.rollouts, settings))
 

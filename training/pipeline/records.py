@@ -103,10 +103,10 @@ def read(path: Path, kind: type[V]) -> list[V]:
 
 
 def file_hash(path: Path) -> str:
-    """sha256 of a file, or of all files of a folder with their names."""
+    """sha256 of a file, or of all files of a folder with their names; checkpoints and model cards are no results."""
     digest = hashlib.sha256()
     for file in sorted(path.rglob("*")) if path.is_dir() else [path]:
-        if file.is_file():
+        if file.is_file() and file.name != "README.md" and "checkpoints" not in file.relative_to(path).parts:
             digest.update(str(file.relative_to(path)).encode() + b"\0")
             with file.open("rb") as data:
                 while block := data.read(1 << 20):

@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import yaml
+
 from training.base_model import pick_device
 from training.pipeline import answer, debate, judge, manifest, query, questions, records
 from training.pipeline.card import write_card
@@ -22,6 +24,7 @@ from trio_core.errors import TrainingError
 from trio_core.settings import Settings
 
 PROFILE = "profile.json"
+SERVING = "serving.yaml"
 logger = logging.getLogger(__name__)
 
 
@@ -50,6 +53,7 @@ def step_settings(step: Step, profile: PipelineProfile, snapshot_id: int | None)
     """What a step's result hangs on."""
     whole = profile.model_dump(mode="json")
     found = {name: whole[name] for name in (*step.sections, "base", "rollouts", "seed")}
+    found["rollouts"].pop("parallel")
     return found | ({"snapshot": snapshot_id} if step.name == "judge" else {})
 
 
@@ -69,7 +73,6 @@ def run_pipeline(profile: PipelineProfile, settings: Settings, folder: Path, sto
         if given not in names:
             raise TrainingError(f"there is no step {given!r}; the steps are {', '.join(names)}")
     folder.mkdir(parents=True, exist_ok=True)
-    records.write_json(folder / PROFILE, profile.model_dump(mode="json"))
     for name in names[names.index(again):] if again else ():
         shutil.rmtree(folder / name, ignore_errors=True)
     context = _context(profile, settings, folder, stop, snapshot_id)
@@ -77,7 +80,17 @@ def run_pipeline(profile: PipelineProfile, settings: Settings, folder: Path, sto
     for step in STEPS[: names.index(until) + 1] if until else STEPS:
         stop.check()
         done[step.name] = _one(step, context, done)
+        records.write_json(folder / PROFILE, profile.model_dump(mode="json"))
+    if len(done) == len(STEPS):
+        _write_serving(context)
     return done
+
+
+def _write_serving(context: Context) -> None:
+    """Settings of the app that serve one base model with the three adapters (`--settings FILE`)."""
+    adapters = {step.name: str((context.step(step.name) / step.agent).resolve()) for step in STEPS if step.agent}
+    served = {"engine": {"kind": "vllm", "model": context.base, "vllm": {"adapters": adapters}}}
+    (context.folder / SERVING).write_text(yaml.safe_dump(served, sort_keys=False), encoding="utf-8")
 
 
 def _context(profile: PipelineProfile, settings: Settings, folder: Path, stop: StopRequest, snapshot_id: int | None) -> Context:
