@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: app test test-fast lint benchmark clean
+.PHONY: app test test-fast lint benchmark ray gpu-check clean
 
 app: $(VENV)/.app-ready
 	@$(BIN)/python -m trio_core prepare $(ARGS)
@@ -25,6 +25,26 @@ lint: $(VENV)/.test-ready
 benchmark: $(VENV)/.test-ready
 	@$(BIN)/python -m tests.benchmarks $(ARGS)
 
+# Ray is an extra; with it `make test` runs the cluster tests too.
+ray: $(VENV)/.ray-ready
+
+# On a GPU host: vLLM (streaming, cancel, verdicts, adapters) and FAISS, each in an environment of its own, apart from the app's.
+gpu-check: .venv-vllm/.ready .venv-gpu/.ready
+	@TRIOSCOPE_VLLM_PYTHON=.venv-vllm/bin/python .venv-gpu/bin/python -m pytest -v -rs --durations=0 tests/vllm
+
+.venv-vllm/.ready: requirements/vllm.txt
+	$(PYTHON) -m venv .venv-vllm
+	.venv-vllm/bin/python -m pip install --quiet -r requirements/vllm.txt
+	@touch $@
+
+# faiss-gpu takes the place of faiss-cpu: both own the module `faiss`.
+.venv-gpu/.ready: requirements.txt requirements/test.txt requirements/gpu.txt
+	$(PYTHON) -m venv .venv-gpu
+	.venv-gpu/bin/python -m pip install --quiet -r requirements.txt -r requirements/test.txt
+	.venv-gpu/bin/python -m pip uninstall --quiet -y faiss-cpu
+	.venv-gpu/bin/python -m pip install --quiet -r requirements/gpu.txt
+	@touch $@
+
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
@@ -37,5 +57,9 @@ $(VENV)/.test-ready: requirements/test.txt $(VENV)/.app-ready
 	$(BIN)/python -m pip install --quiet -r requirements/test.txt
 	@touch $@
 
+$(VENV)/.ray-ready: requirements/ray.txt $(VENV)/.test-ready
+	$(BIN)/python -m pip install --quiet -r requirements/ray.txt
+	@touch $@
+
 clean:
-	rm -rf $(VENV)
+	rm -rf $(VENV) .venv-vllm .venv-gpu

@@ -15,14 +15,14 @@ SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 LAYERS = 2
 
 
-def make_tiny_model(folder: Path, seed: int = 0) -> Path:
+def make_tiny_model(folder: Path, seed: int = 0, hidden: int = 32, heads: int = 4) -> Path:
     """Writes model and tokenizer to `folder` (set `training.base_model` to it) and returns it."""
     import torch
     from transformers import Qwen2Config, Qwen2ForCausalLM
 
     tokenizer = _tokenizer()
     config = Qwen2Config(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=LAYERS, num_attention_heads=4,
+        vocab_size=len(tokenizer), hidden_size=hidden, intermediate_size=hidden * 3 // 2, num_hidden_layers=LAYERS, num_attention_heads=heads,
         num_key_value_heads=2, max_position_embeddings=8192, tie_word_embeddings=False, bos_token_id=0,
         eos_token_id=tokenizer.eos_token_id, pad_token_id=tokenizer.pad_token_id,
     )
