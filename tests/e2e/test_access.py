@@ -1,4 +1,4 @@
-"""axe finds no serious fault on Annotate, its Agreement page, Judge and Evaluate, in both themes."""
+"""axe finds no serious fault on Annotate, its Agreement page, Judge, Analysis and Evaluate, in both themes."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from axe_playwright_python.base import AXE_SCRIPT
 from playwright.sync_api import Page
 
 from storage.values import LabelInput
+from tests.analysis.helpers import fill as fill_runs
 from tests.e2e.judging_app import App, serve
 from tests.evaluation.helpers import row
 from tests.ui.judging_helpers import fill
@@ -25,8 +26,9 @@ from trio_core.evaluation.wish import Wish
 @pytest.fixture(scope="module")
 def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
     folder: Path = tmp_path_factory.mktemp("access")
-    with serve(folder) as running:
+    with serve(folder, flags=("retriever.encoder=hashed-words",)) as running:
         fill(running.store, 4)
+        fill_runs(running.store)
         for who, value in (("ann", "sufficient"), ("me", "insufficient")):
             running.store.add_label(LabelInput.model_validate({
                 "item_id": 1, "annotator": who, "value": value, "client_uuid": f"form-of-{who}", "note": "why", "reason": "other"}))
@@ -54,7 +56,7 @@ def faults(page: Page) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("path", "ready"), [
     ("annotate", ".an[data-state=item]"), ("annotate?item=1", ".an[data-state=reviewing] .an-reveal"), ("agreement", ".ag-card"),
-    ("agreement?item=1", ".ag-history"), ("judge", ".jd-figures b"), ("", "[data-pick]"), ("evaluate", ".ev .runs a"),
+    ("agreement?item=1", ".ag-history"), ("judge", ".jd-figures b"), ("analysis", "#al-momentum .al-table"), ("", "[data-pick]"), ("evaluate", ".ev .runs a"),
     ("evaluate?id=eval-1&first=trio&second=maps", "[data-part=pair] li")])
 def test_no_serious_fault(app: App, new_page: Callable[..., Page], path: str, ready: str, theme: str) -> None:
     page = new_page(color_scheme=theme)

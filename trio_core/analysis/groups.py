@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 from trio_core.analysis.facts import RunFacts
+from trio_core.methods import METHODS
 
 IDENTITY = {"model": "models", "corpus": "corpora", "retriever": "retrievers"}
 
@@ -20,10 +21,11 @@ def by_label(runs: Iterable[RunFacts], leave_out: Collection[str] = ()) -> Group
         methods[run.method].append(run)
     found: Groups = {}
     for name in sorted(methods):
-        differing = _differing([r.settings for r in methods[name]], leave_out)
+        keys = sorted({key for r in methods[name] for key in r.settings} - set(leave_out))
+        differing = [key for key in keys if len({repr(setting(r, key)) for r in methods[name]}) > 1]
         groups: defaultdict[str, list[RunFacts]] = defaultdict(list)
         for run in methods[name]:
-            own = ", ".join(f"{key} {_word(run.settings[key])}" for key in differing if key in run.settings)
+            own = ", ".join(f"{key} {_word(setting(run, key))}" for key in differing)
             groups[f"{name} ({own})" if own else name].append(run)
         found |= {label: groups[label] for label in sorted(groups)}
     return found
@@ -41,10 +43,13 @@ def cautions(runs: Sequence[RunFacts]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _differing(settings: Sequence[Mapping[str, Any]], leave_out: Collection[str]) -> list[str]:
-    """A setting that older runs do not know differs from none."""
-    keys = sorted({key for s in settings for key in s} - set(leave_out))
-    return [key for key in keys if len({repr(s[key]) for s in settings if key in s}) > 1]
+def setting(run: RunFacts, name: str) -> Any:
+    """A run's effective setting. A run of an older version that does not know it ran as by today's default."""
+    if name in run.settings:
+        return run.settings[name]
+    kind = METHODS.get(run.method)
+    field = kind.settings_type.model_fields.get(name) if kind is not None else None
+    return field.default if field is not None else None
 
 
 def _word(value: Any) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from trio_core.analysis.facts import RunFacts
 from trio_core.analysis.figures import Figure, mean
+from trio_core.analysis.groups import setting
 from trio_core.analysis.published import Paper, PublishedFigure, published
 from trio_core.analysis.sheets import Section, Sheet, cell, percent, words
 from trio_core.analysis.stopping import stopping
@@ -52,7 +53,7 @@ def _own(runs: Sequence[RunFacts], f: PublishedFigure) -> list[RunFacts]:
     fits = [r for r in runs if r.finished and r.method == f.method and dataset_name(r.dataset) == f.dataset and f.metric in r.scores]
     for name in (FIXED, NOISE):
         wanted = f.setting_value if name == f.setting else "0"
-        fits = [r for r in fits if str(r.settings.get(name) or 0) == wanted]
+        fits = [r for r in fits if str(setting(r, name) or 0) == wanted]
     return fits
 
 

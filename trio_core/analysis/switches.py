@@ -9,6 +9,7 @@ from typing import Any
 from trio_core.analysis.facts import RunFacts
 from trio_core.analysis.figures import Figure, mean
 from trio_core.analysis.groups import by_label
+from trio_core.analysis.groups import setting as setting_of
 from trio_core.values import Value
 
 FIXED, NOISE = "fixed_rounds", "noise"
@@ -32,8 +33,8 @@ def switched(runs: Iterable[RunFacts], setting: str, metric: str = "em") -> tupl
     for label, own in groups.items():
         for dataset in dict.fromkeys(r.dataset for r in own):
             columns: defaultdict[str, list[RunFacts]] = defaultdict(list)
-            for run in sorted((r for r in own if r.dataset == dataset), key=lambda r: _order(r.settings.get(setting))):
-                columns[_word(setting, run.settings.get(setting))].append(run)
+            for run in sorted((r for r in own if r.dataset == dataset), key=lambda r: _order(setting_of(r, setting))):
+                columns[_word(setting, setting_of(run, setting))].append(run)
             if len(columns) > 1:
                 asked = {frozenset(r.question_key for r in part) for part in columns.values()}
                 found.append(Switched(

@@ -95,7 +95,7 @@ class _Analysis:
 
     def _opened(self, analysis: Analysis, asked: parts.Asked, known: Mapping[str, RunInfo]) -> str:
         opened = analysis.behind(asked.open) if asked.open else None
-        return parts.opened_html(opened, known, asked) if opened is not None else ""
+        return parts.opened_html(opened, known, asked) if opened is not None and opened.runs else ""
 
     def _evaluations(self) -> list[str]:
         runs, _ = self._ctx.store.list_runs(origin="batch", limit=KNOWN_EVALUATIONS)
