@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 
-NAMES = ("answer_quality", "latency", "overhead", "judge_loop", "first_event", "startup", "learning_curve", "index_million")
+NAMES = ("answer_quality", "latency", "overhead", "judge_loop", "first_event", "startup", "learning_curve", "grpo_learning", "index_million")
 
 
 def main() -> None:
