@@ -13,10 +13,16 @@ import numpy as np
 import pytest
 
 from storage.store import open_store
+from tests.evaluation.helpers import PLAIN, questions
 from tests.scale.work import bad, counted, killed_once, slow, squares
 from tests.training.conftest import judge_item
 from training.work import main
 from training.work_values import VotesTask, WorkConfig
+from trio_core.engines.base import JudgeAdapter
+from trio_core.evaluation.batch import Plan
+from trio_core.evaluation.elsewhere import run_elsewhere
+from trio_core.evaluation.rows import row_of
+from trio_core.memory_store import MemoryStore
 from trio_core.retrieval import faiss_index
 from trio_core.retrieval.corpus import Corpus
 from trio_core.retrieval.index import build_index
@@ -102,6 +108,19 @@ def test_votes_by_ray_are_those_of_this_process(engine: ShardEngine, cluster: An
         found.append((main(WorkConfig(settings=settings, task=task, job_id=1), data), store.vote_counts()))
         store.close()
     assert found[0] == found[1] and found[0][0].report["items"] == 16
+
+
+def test_an_evaluation_by_ray_is_that_of_this_process(engine: ShardEngine, tmp_path: Path) -> None:
+    chosen, settings = questions(6), load_settings("scripted", env={}, flags=[f"data_dir={tmp_path}"])
+    plan, found = Plan("eval-1", (PLAIN,), chosen), []
+    for where in (shard_engine(), engine):
+        store = MemoryStore()
+        assert run_elsewhere(plan, settings, JudgeAdapter(), store, where) == 6
+        assert run_elsewhere(plan, settings, JudgeAdapter(), store, where) == 0, "what is stored is not run again"
+        rows = [row_of(r.id, q, plan.gold(q), "no_retrieval", r.request.evaluation, store.events(r.id))  # type: ignore[arg-type]
+                for q in chosen for r in store.runs_of_group("eval-1") if r.question_id == q.id]
+        found.append([row.model_dump(exclude={"run_id", "seconds"}) for row in rows])
+    assert found[0] == found[1] and [row["status"] for row in found[0]] == ["finished"] * 6
 
 
 def test_a_lost_node_costs_no_shard(cluster: Any, engine: ShardEngine, tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ from trio_core.cli.common import add_settings_flags, settings_from_args
 from trio_core.cli.store import open_run_store
 from trio_core.engines.base import JudgeAdapter
 from trio_core.errors import InputError
+from trio_core.evaluation.elsewhere import run_elsewhere
 from trio_core.evaluation.summary import METRICS
 from trio_core.evaluation.task import EvaluationTask
 from trio_core.evaluation.values import Progress
 from trio_core.evaluation.wish import Wish, make_ready
+from trio_core.scale.shards import add_engine_flags, shard_engine
 from trio_core.settings import Settings
 from trio_core.workbench import Workbench
 
@@ -45,6 +47,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--judge", choices=("live", "zero-shot"), default="live", help="the store's live judge, or the bare model")
     parser.add_argument("--retry-failed", action="store_true", help="run failed questions again")
     parser.add_argument("--no-evidence", action="store_true", help="do not look for gold passages in the corpus (no recall, no support)")
+    add_engine_flags(parser)
     add_settings_flags(parser)
 
 
@@ -61,6 +64,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         ready = make_ready(_wish(args), settings, args.out, judge.name)
         print(f"evaluation {ready.plan.id}: {ready.data}\n{ready.evidence}", file=sys.stderr)
+        if args.engine != "local":
+            run_elsewhere(ready.plan, settings, judge, store, shard_engine(args.engine, args.address), _say_elsewhere)
         bench.bring_up(wait=True)
         task = EvaluationTask(bench, store, ready, args.out, args.concurrency, _Printer())
         _follow(task)
@@ -98,6 +103,10 @@ def _follow(task: EvaluationTask) -> None:
         task.stop()
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _say_elsewhere(done: int, total: int) -> None:
+    print(f"{done:,} of {total:,} runs done on the cluster", file=sys.stderr, flush=True)
 
 
 class _Printer:

@@ -69,6 +69,14 @@ class Plan(NamedTuple):
         """What the run records as right."""
         return self.evidence.gold(question) if self.evidence else Gold(answers=question.answers, answerable=question.answerable)
 
+    def request(self, job: Job) -> RunRequest:
+        """What the hub is asked to run."""
+        question = job.question
+        return RunRequest(
+            question=question.asked, method=job.entrant.method, settings=job.entrant.settings, gold=self.gold(question),
+            dataset=question.dataset, question_id=question.id, origin="batch", group=self.id, evaluation=job.mark,
+        )
+
 
 class _Known(NamedTuple):
     run_id: str
@@ -159,11 +167,7 @@ class Batch:
         if known is not None:
             await self._hub.resume(known.run_id)
             return known.run_id
-        question = job.question
-        return await self._hub.start(RunRequest(
-            question=question.asked, method=job.entrant.method, settings=job.entrant.settings, gold=self.plan.gold(question),
-            dataset=question.dataset, question_id=question.id, origin="batch", group=self.plan.id, evaluation=job.mark,
-        ))
+        return await self._hub.start(self.plan.request(job))
 
     async def _ended_elsewhere(self, run_id: str) -> RunStatus:
         """Waits for a run of a dead process to be marked as interrupted, or of a living one to end."""

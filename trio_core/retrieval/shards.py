@@ -40,7 +40,7 @@ class ShardedVectors:
                 self._write(start, encode_texts(encoder, batch_size, self._texts(start), lambda n, base=done: meter.at(base + n)))
                 done += self._length(start)
             return
-        work = partial(_encode_elsewhere, encoder.spec(), batch_size)
+        work = partial(encode_elsewhere, encoder.spec(), batch_size)
         for number, shard in map_shards(engine, work, _Texts(self._texts, missing)):
             self._write(missing[number], shard)
             done += len(shard)
@@ -95,7 +95,8 @@ def encode_texts(encoder: Encoder, batch_size: int, texts: Sequence[str], at: Ca
     return shard
 
 
-def _encode_elsewhere(spec: EncoderSpec, batch_size: int, texts: list[str]) -> Matrix:
+def encode_elsewhere(spec: EncoderSpec, batch_size: int, texts: list[str]) -> Matrix:
+    """`encode_texts` on a worker, by an encoder like the one described. Raises UnfitIndexError where the worker has another."""
     encoder = _loaded(spec.name, spec.query_prefix, spec.passage_prefix)
     if differences := spec.differences(encoder.spec()):
         raise UnfitIndexError(f"a worker has another encoder: {'; '.join(differences)}; give all machines the same model files")
