@@ -71,14 +71,24 @@ def test_without_an_encoder_the_rest_stands(store: Store) -> None:
 
 
 def test_published_figures_stand_beside_ours() -> None:
-    own = [facts((R(("x",), ("a",)),), f"r{n}", dataset="musique_ans_v1.0_dev.sample", question_id=f"q{n}", em=float(n == 0)) for n in range(4)]
+    own = [
+        facts((R(("x",), ("a",)),), f"r{n}", dataset="musique_ans_v1.0_dev.sample", question_id=f"q{n}", em=float(n == 0)) for n in range(4)
+    ]
     found = [c for c in comparisons(own) if c.ours.value is not None]
-    assert {(c.published.method, c.published.variant, c.published.dataset, c.published.value) for c in found} >= {("trio", "TRIO-8B", "musique", 0.1857)}
-    assert all(c.published.table in ("main results",) and c.ours.value == 0.25 and c.paper_n == 2417 for c in found if c.published.metric == "em")
+    assert {(c.published.method, c.published.variant, c.published.dataset, c.published.value) for c in found} >= {
+        ("trio", "TRIO-8B", "musique", 0.1857)
+    }
+    assert all(
+        c.published.table in ("main results",) and c.ours.value == 0.25 and c.paper_n == 2417 for c in found if c.published.metric == "em"
+    )
     assert any("questions: 4 of 2,417" in why for why in found[0].why) and "60 passages here" in " ".join(found[0].why)
     fixed = [r.model_copy(update={"settings": {"fixed_rounds": 2}}) for r in own]
-    assert {(c.published.setting, c.published.setting_value) for c in comparisons(fixed) if c.ours.value is not None} == {("fixed_rounds", "2")}
-    assert len(published().figures) > 140 and dataset_name("hotpot_dev_distractor_v1.sample") == "hotpotqa" and dataset_name("demo") == "demo"
+    assert {(c.published.setting, c.published.setting_value) for c in comparisons(fixed) if c.ours.value is not None} == {
+        ("fixed_rounds", "2")
+    }
+    assert (
+        len(published().figures) > 140 and dataset_name("hotpot_dev_distractor_v1.sample") == "hotpotqa" and dataset_name("demo") == "demo"
+    )
 
 
 def test_the_command(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,13 +96,25 @@ def test_the_command(store: Store, tmp_path: Path, capsys: pytest.CaptureFixture
     assert main([*base, "--evaluation", "eval-a", "--out", str(tmp_path / "out")]) == 0
     assert "# Stopping rounds" in capsys.readouterr().out
     files = {p.name for p in (tmp_path / "out").iterdir()}
-    assert {"analysis.md", "analysis.json", "reproduction.md", "stopping.csv", "judge_rounds.csv", "fixed_rounds.csv", "alignment.csv"} <= files
+    assert {
+        "analysis.md",
+        "analysis.json",
+        "reproduction.md",
+        "stopping.csv",
+        "judge_rounds.csv",
+        "fixed_rounds.csv",
+        "alignment.csv",
+    } <= files
     assert main([*base, "--method", "maps", "--only", "stopping", "--format", "json"]) == 0
     body = json.loads(capsys.readouterr().out)
     assert body["runs"] == 6 and [s["key"] for s in body["sections"]] == ["stopping"]
     assert main([*base, "--only", "stopping", "--format", "csv", "--no-encoder"]) == 0
     assert "method,runs,mean,1,2,3" in capsys.readouterr().out
-    for wrong, said in ((["--only", "nope"], "no analysis"), (["--run", "nope"], "does not exist"), (["--dataset", "nq"], "no run that has ended"),
-                        (["--limit", "0"], "--limit")):
+    for wrong, said in (
+        (["--only", "nope"], "no analysis"),
+        (["--run", "nope"], "does not exist"),
+        (["--dataset", "nq"], "no run that has ended"),
+        (["--limit", "0"], "--limit"),
+    ):
         assert main([*base, *wrong]) == 2
         assert said in capsys.readouterr().err

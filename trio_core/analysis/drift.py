@@ -57,8 +57,15 @@ def _drift(label: str, runs: dict[str, RunFacts], paths: dict[str, Floats], seed
     signed, counts = mean_by_step([offsets(p, fitted.betas) for p in all_paths])
     absolute, _ = mean_by_step([absolute_offsets(p, fitted.betas) for p in all_paths])
     return Drift(
-        label=label, runs=tuple(paths), alignment=fitted, null=null_alignment(all_paths, seed=seed), offset=tuple(signed),
-        absolute=tuple(absolute), counts=tuple(counts), theory=tuple(highest(t) for t in range(1, len(fitted.means) + 1)))
+        label=label,
+        runs=tuple(paths),
+        alignment=fitted,
+        null=null_alignment(all_paths, seed=seed),
+        offset=tuple(signed),
+        absolute=tuple(absolute),
+        counts=tuple(counts),
+        theory=tuple(highest(t) for t in range(1, len(fitted.means) + 1)),
+    )
 
 
 def _halves(runs: dict[str, RunFacts], paths: dict[str, Floats]) -> tuple[list[Floats], list[Floats]]:

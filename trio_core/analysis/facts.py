@@ -124,13 +124,27 @@ def run_facts(info: RunInfo, events: Iterable[StoredEvent]) -> RunFacts:
     index = dict(started.index) if started else {}
     models = [c.model for c in calls if c.model]
     return RunFacts(
-        id=info.id, method=info.method, dataset=info.dataset, question_id=info.question_id, question=info.question, status=info.status,
-        reason=trace.end.reason if isinstance(trace.end, RunFinished) else "", settings=dict(started.settings) if started else {},
-        model=max(dict.fromkeys(models), key=models.count, default=""), retriever=_retriever(index), corpus=str(index.get("corpus", "")),
+        id=info.id,
+        method=info.method,
+        dataset=info.dataset,
+        question_id=info.question_id,
+        question=info.question,
+        status=info.status,
+        reason=trace.end.reason if isinstance(trace.end, RunFinished) else "",
+        settings=dict(started.settings) if started else {},
+        model=max(dict.fromkeys(models), key=models.count, default=""),
+        retriever=_retriever(index),
+        corpus=str(index.get("corpus", "")),
         passages=index.get("passages") if isinstance(index.get("passages"), int) else None,
-        prompts=started.prompt_version if started else "", gold=gold, gold_texts=texts, steps=tuple(steps),
-        calls=tuple(CallFact(role=c.role, round=c.round, visible=c.usage.prompt_tokens, hidden=c.hidden, dropped=len(c.dropped)) for c in calls),
-        answer=trace.answer.answer if trace.answer else "", scores=dict((trace.answer.scores if trace.answer else None) or {}),
+        prompts=started.prompt_version if started else "",
+        gold=gold,
+        gold_texts=texts,
+        steps=tuple(steps),
+        calls=tuple(
+            CallFact(role=c.role, round=c.round, visible=c.usage.prompt_tokens, hidden=c.hidden, dropped=len(c.dropped)) for c in calls
+        ),
+        answer=trace.answer.answer if trace.answer else "",
+        scores=dict((trace.answer.scores if trace.answer else None) or {}),
     )
 
 
@@ -147,13 +161,25 @@ def _step(r: Round, gold: set[str], seen: set[str], texts: dict[str, str]) -> St
     verdict = None
     if r.verdict is not None:
         v = r.verdict
-        verdict = JudgeWord(label=v.label, p_sufficient=v.p_sufficient, deciding=v.deciding, judged_by=v.judged_by,
-                            evidence_complete=gold <= v.item.passage_ids if gold else None)
+        verdict = JudgeWord(
+            label=v.label,
+            p_sufficient=v.p_sufficient,
+            deciding=v.deciding,
+            judged_by=v.judged_by,
+            evidence_complete=gold <= v.item.passage_ids if gold else None,
+        )
     asked = r.sub_queries.queries if r.sub_queries else ()
     where = {event.query_index for event in r.retrieved}
     queries = tuple(Query(text=q.text, repeated=q.repeated, searched=n in where) for n, q in enumerate(asked))
-    return Step(number=r.number, queries=queries, found=tuple(found), new=new, verdict=verdict,
-                carried_tokens=r.state.tokens if r.state else None, hidden_tokens=sum(h.tokens for h in r.state.hidden) if r.state else 0)
+    return Step(
+        number=r.number,
+        queries=queries,
+        found=tuple(found),
+        new=new,
+        verdict=verdict,
+        carried_tokens=r.state.tokens if r.state else None,
+        hidden_tokens=sum(h.tokens for h in r.state.hidden) if r.state else 0,
+    )
 
 
 def _retriever(index: dict[str, Any]) -> str:

@@ -51,8 +51,10 @@ def _gain(label: str, own: Sequence[RunFacts]) -> Gain:
         found=Curve(label=label, points=tuple(mean((r.id, float(len(s.found))) for r, s in part) for part in at)),
         new=Curve(label=label, points=tuple(mean((r.id, float(len(s.new))) for r, s in part) for part in at)),
         new_gold=Curve(label=label, points=tuple(mean((r.id, float(_gold(r, s))) for r, s in part if r.gold) for part in at)),
-        last_new=_shares(own, False), idle=mean((r.id, float(len(r.search_rounds) - last_with_new(r))) for r in own),
-        last_gold=_shares(with_gold, True), idle_gold=mean((r.id, float(len(r.search_rounds) - last_with_new(r, True))) for r in with_gold),
+        last_new=_shares(own, False),
+        idle=mean((r.id, float(len(r.search_rounds) - last_with_new(r))) for r in own),
+        last_gold=_shares(with_gold, True),
+        idle_gold=mean((r.id, float(len(r.search_rounds) - last_with_new(r, True))) for r in with_gold),
     )
 
 

@@ -37,7 +37,10 @@ def cautions(runs: Sequence[RunFacts]) -> tuple[str, ...]:
     for field, words in IDENTITY.items():
         values = sorted({str(getattr(r, field)) for r in runs if getattr(r, field)})
         if len(values) > 1:
-            found.append(f"the runs are of {len(values)} {words} ({', '.join(values[:4])}{', …' if len(values) > 4 else ''}); narrow the selection down to compare")
+            found.append(
+                f"the runs are of {len(values)} {words} ({', '.join(values[:4])}{', …' if len(values) > 4 else ''}); "
+                "narrow the selection down to compare"
+            )
     if failed := sum(not r.finished for r in runs):
         found.append(f"{failed:,} of {len(runs):,} runs did not end by themselves; they are left out of all figures")
     return tuple(found)

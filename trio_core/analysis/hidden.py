@@ -48,8 +48,12 @@ def states(runs: Iterable[RunFacts]) -> tuple[StateView, ...]:
         if not longest:
             continue
         at = [[(r.id, r.steps[n]) for r in own if len(r.steps) > n and r.steps[n].carried_tokens is not None] for n in range(longest)]
-        found.append(StateView(carried=Curve(label=label, points=tuple(mean((i, _carried(s)) for i, s in part) for part in at)),
-                               hidden=Curve(label=label, points=tuple(mean((i, float(s.hidden_tokens)) for i, s in part) for part in at))))
+        found.append(
+            StateView(
+                carried=Curve(label=label, points=tuple(mean((i, _carried(s)) for i, s in part) for part in at)),
+                hidden=Curve(label=label, points=tuple(mean((i, float(s.hidden_tokens)) for i, s in part) for part in at)),
+            )
+        )
     return tuple(found)
 
 
@@ -59,8 +63,16 @@ def _carried(step: Step) -> float:
 
 def _role(label: str, role: str, calls: Sequence[tuple[str, CallFact]]) -> RoleView:
     names = dict.fromkeys(h.what for _, c in calls for h in c.hidden)
-    parts = {what: mean((i, float(sum(h.tokens for h in c.hidden if h.what == what))) for i, c in calls if any(h.what == what for h in c.hidden))
-             for what in names}
-    return RoleView(label=label, role=role, calls=len(calls), visible=mean((i, float(c.visible)) for i, c in calls),
-                    hidden=mean((i, float(c.hidden_tokens)) for i, c in calls), parts=parts,
-                    dropped=mean((i, float(c.dropped)) for i, c in calls))
+    parts = {
+        what: mean((i, float(sum(h.tokens for h in c.hidden if h.what == what))) for i, c in calls if any(h.what == what for h in c.hidden))
+        for what in names
+    }
+    return RoleView(
+        label=label,
+        role=role,
+        calls=len(calls),
+        visible=mean((i, float(c.visible)) for i, c in calls),
+        hidden=mean((i, float(c.hidden_tokens)) for i, c in calls),
+        parts=parts,
+        dropped=mean((i, float(c.dropped)) for i, c in calls),
+    )

@@ -88,16 +88,28 @@ def _words(run: RunFacts) -> list[tuple[int, JudgeWord]]:
 def _quality(label: str, name: str, deciding: bool, runs: Sequence[RunFacts]) -> JudgeQuality:
     words = {r.id: [(n, w) for n, w in _words(r) if (w.judged_by, w.deciding) == (name, deciding)] for r in runs}
     judged = [(i, n, case_of(w)) for i, own in words.items() for n, w in own]
-    rounds = tuple(RoundVerdicts(round=number, cases={c: count(i for i, n, case in judged if (n, case) == (number, c)) for c in CASES})
-                   for number in sorted({n for _, n, _ in judged}))
+    rounds = tuple(
+        RoundVerdicts(round=number, cases={c: count(i for i, n, case in judged if (n, case) == (number, c)) for c in CASES})
+        for number in sorted({n for _, n, _ in judged})
+    )
     outcomes = {i: outcome_of([w for _, w in own]) for i, own in words.items() if own}
     fits = [case in ("stop_right", "go_on_right") for _, _, case in judged if case != "unparsed"]
-    return JudgeQuality(label=label, judge=name, deciding=deciding, rounds=rounds, verdicts=len(judged),
-                        agreement=sum(fits) / len(fits) if fits else None,
-                        outcomes=tuple(_answers(o, [r for r in runs if outcomes.get(r.id) == o]) for o in OUTCOMES))
+    return JudgeQuality(
+        label=label,
+        judge=name,
+        deciding=deciding,
+        rounds=rounds,
+        verdicts=len(judged),
+        agreement=sum(fits) / len(fits) if fits else None,
+        outcomes=tuple(_answers(o, [r for r in runs if outcomes.get(r.id) == o]) for o in OUTCOMES),
+    )
 
 
 def _answers(outcome: Outcome, runs: Sequence[RunFacts]) -> OutcomeAnswers:
     known = [r for r in runs if "em" in r.scores]
-    return OutcomeAnswers(outcome=outcome, all=count(r.id for r in runs), right=count(r.id for r in known if r.scores["em"] >= 1),
-                          wrong=count(r.id for r in known if r.scores["em"] < 1))
+    return OutcomeAnswers(
+        outcome=outcome,
+        all=count(r.id for r in runs),
+        right=count(r.id for r in known if r.scores["em"] >= 1),
+        wrong=count(r.id for r in known if r.scores["em"] < 1),
+    )

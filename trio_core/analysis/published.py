@@ -57,7 +57,19 @@ def _figures(table: dict[str, Any]) -> list[PublishedFigure]:
     for name, values in table["rows"].items():
         who, _, setting_value = str(name).partition(" / ")
         method, _, variant = who.partition(" (")
-        found += [PublishedFigure(paper=table["paper"], table=table["table"], metric=table["metric"], method=method, variant=variant.rstrip(")"),
-                                  dataset=dataset, value=value, setting=table.get("setting", ""), setting_value=setting_value)
-                  for dataset, value in zip(table["columns"], values, strict=True) if value is not None]
+        found += [
+            PublishedFigure(
+                paper=table["paper"],
+                table=table["table"],
+                metric=table["metric"],
+                method=method,
+                variant=variant.rstrip(")"),
+                dataset=dataset,
+                value=value,
+                setting=table.get("setting", ""),
+                setting_value=setting_value,
+            )
+            for dataset, value in zip(table["columns"], values, strict=True)
+            if value is not None
+        ]
     return found

@@ -20,8 +20,13 @@ KEYS = ("stopping", "judge", "similarity", "momentum", "hidden", "repeats", "gai
 """Sections in the order in which they are shown."""
 
 
-def analyse(runs: Sequence[RunFacts], vectors: Vectors | None = None, metric: str = "em", more_gold: Mapping[tuple[str, str], str] | None = None,
-            only: Sequence[str] = KEYS) -> Analysis:
+def analyse(
+    runs: Sequence[RunFacts],
+    vectors: Vectors | None = None,
+    metric: str = "em",
+    more_gold: Mapping[tuple[str, str], str] | None = None,
+    only: Sequence[str] = KEYS,
+) -> Analysis:
     """Without `vectors` nothing is embedded. `more_gold`: texts of gold passages that no run found, by (corpus, id).
 
     Raises RetrieverError or ModelFileError where the encoder cannot be used.
@@ -30,19 +35,34 @@ def analyse(runs: Sequence[RunFacts], vectors: Vectors | None = None, metric: st
     if vectors is not None and {"similarity", "momentum"} & set(only):
         vectors.warm([r for r in runs if r.finished], texts)
     made: dict[str, Callable[[], Section]] = {
-        "stopping": lambda: stopping_section(runs), "judge": lambda: judge_section(runs),
-        "similarity": lambda: similarity_section(runs, vectors, texts), "momentum": lambda: momentum_section(runs, vectors),
-        "hidden": lambda: hidden_section(runs), "repeats": lambda: repeats_section(runs), "gain": lambda: gain_section(runs),
-        "fixed_rounds": lambda: switch_sections(runs, metric)[0], "noise": lambda: switch_sections(runs, metric)[1],
+        "stopping": lambda: stopping_section(runs),
+        "judge": lambda: judge_section(runs),
+        "similarity": lambda: similarity_section(runs, vectors, texts),
+        "momentum": lambda: momentum_section(runs, vectors),
+        "hidden": lambda: hidden_section(runs),
+        "repeats": lambda: repeats_section(runs),
+        "gain": lambda: gain_section(runs),
+        "fixed_rounds": lambda: switch_sections(runs, metric)[0],
+        "noise": lambda: switch_sections(runs, metric)[1],
         "reproduction": lambda: reproduction_section(runs),
     }
-    return Analysis(runs=len(runs), finished=sum(r.finished for r in runs), cautions=cautions(runs), encoder=vectors.name if vectors else "",
-                    sections=tuple(made[key]() for key in KEYS if key in only))
+    return Analysis(
+        runs=len(runs),
+        finished=sum(r.finished for r in runs),
+        cautions=cautions(runs),
+        encoder=vectors.name if vectors else "",
+        sections=tuple(made[key]() for key in KEYS if key in only),
+    )
 
 
 def markdown_of(analysis: Analysis, title: str = "Analysis") -> str:
     """A report: sections, how to read them, tables."""
-    parts = [f"# {title}", "", f"{analysis.runs:,} runs, {analysis.finished:,} ended by themselves. Encoder: {analysis.encoder or 'none'}.", ""]
+    parts = [
+        f"# {title}",
+        "",
+        f"{analysis.runs:,} runs, {analysis.finished:,} ended by themselves. Encoder: {analysis.encoder or 'none'}.",
+        "",
+    ]
     parts += [f"- Mind: {_line(caution)}" for caution in analysis.cautions] + [""] * bool(analysis.cautions)
     for section in analysis.sections:
         parts += [f"# {section.title}", "", *(f"{_line(text)}\n" for text in section.about)]
@@ -61,7 +81,9 @@ def write_files(analysis: Analysis, folder: Path) -> list[Path]:
     files = {"analysis.md": markdown_of(analysis), "analysis.json": analysis.model_dump_json(indent=1) + "\n"}
     files |= {f"{sheet.key}.csv": comma_separated(sheet.plain()) for section in analysis.sections for sheet in section.sheets}
     if reproduced := [s for s in analysis.sections if s.key == "reproduction"]:
-        files["reproduction.md"] = markdown_of(analysis.model_copy(update={"sections": tuple(reproduced)}), "The papers' figures beside ours")
+        files["reproduction.md"] = markdown_of(
+            analysis.model_copy(update={"sections": tuple(reproduced)}), "The papers' figures beside ours"
+        )
     for name, text in files.items():
         part = folder / (name + ".part")
         part.write_text(text, encoding="utf-8", newline="")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from trio_core.analysis.facts import RunFacts
 from trio_core.analysis.figures import Figure, mean
@@ -18,8 +18,11 @@ from trio_core.values import Value
 ALIASES = {"hotpot": "hotpotqa", "hotpot_dev": "hotpotqa", "2wiki": "2wikimultihopqa", "nq": "nq_open", "gpqa_diamond": "gpqa"}
 NAMES = ("2wikimultihopqa", "hotpotqa", "musique", "bamboogle", "pubmedqa", "popqa", "gpqa", "nq_open")
 ABOUT = (
-    "The figures of the papers beside ours. Ours are of the runs of this selection, of the model and corpus named; most are far from the papers', and "
-    "the last column says what differs. Only the order of methods under one model and corpus can be compared, and only within the intervals.",)
+    "The figures of the papers beside ours. Ours are of the runs of this selection, of the model and corpus named; "
+    "most are far from the papers', and "
+    "the last column says what differs. Only the order of methods under one model and corpus can be compared, and "
+    "only within the intervals.",
+)
 
 
 class Comparison(Value):
@@ -66,8 +69,15 @@ def _compare(f: PublishedFigure, paper: Paper, own: Sequence[RunFacts]) -> Compa
         by_question.setdefault(run.question_key, []).append(run.scores[f.metric])
     interval = micro({f.dataset: [sum(v) / len(v) for v in by_question.values()]})
     return Comparison(
-        published=f, paper_n=n, ours=mean((r.id, r.scores[f.metric]) for r in own), interval=interval, model=_all(r.model for r in own),
-        corpus=_corpus(own), retriever=_all(r.retriever for r in own), why=_why(f, paper, own, interval, n))
+        published=f,
+        paper_n=n,
+        ours=mean((r.id, r.scores[f.metric]) for r in own),
+        interval=interval,
+        model=_all(r.model for r in own),
+        corpus=_corpus(own),
+        retriever=_all(r.retriever for r in own),
+        why=_why(f, paper, own, interval, n),
+    )
 
 
 def _why(f: PublishedFigure, paper: Paper, own: Sequence[RunFacts], interval: Estimate, n: int | None) -> tuple[str, ...]:
@@ -94,16 +104,47 @@ def reproduction_section(runs: Sequence[RunFacts]) -> Section:
     every = comparisons(runs)
     known = [c for c in every if c.ours.value is not None]
     rows = tuple(
-        (words(_who(c.published)), words(c.published.dataset), words(c.published.metric), words(f"{c.published.value:.4f}"), words(c.paper_n or "–"),
-         cell(c.ours, 3), words(_interval(c.interval)), words(c.interval.n if c.interval else "–"), words(c.model or "unknown"),
-         words(c.corpus or "unknown"), words(c.retriever or "unknown"), words("; ".join(c.why))) for c in known)
-    header = ("figure", "data set", "metric", "paper", "paper's n", "ours", "95 % interval", "our questions", "our model", "our corpus", "our retriever", "what differs")
+        (
+            words(_who(c.published)),
+            words(c.published.dataset),
+            words(c.published.metric),
+            words(f"{c.published.value:.4f}"),
+            words(c.paper_n or "–"),
+            cell(c.ours, 3),
+            words(_interval(c.interval)),
+            words(c.interval.n if c.interval else "–"),
+            words(c.model or "unknown"),
+            words(c.corpus or "unknown"),
+            words(c.retriever or "unknown"),
+            words("; ".join(c.why)),
+        )
+        for c in known
+    )
+    header = (
+        "figure",
+        "data set",
+        "metric",
+        "paper",
+        "paper's n",
+        "ours",
+        "95 % interval",
+        "our questions",
+        "our model",
+        "our corpus",
+        "our retriever",
+        "what differs",
+    )
     note = f"{len(known)} of {len(every)} published figures have runs of ours in this selection."
     sheets = [Sheet(key="reproduction", title="Papers' figures beside ours", header=header, rows=rows, note=note)] if known else []
     steps = _steps(runs)
-    return Section(key="reproduction", title="Reproduction", about=ABOUT, sheets=(*sheets, *([steps] if steps.rows else [])),
-                   empty=f"None of the {len(every)} published figures has runs of ours in this selection: evaluate a method on HotpotQA, 2Wiki, NQ, "
-                         "MuSiQue, Bamboogle or PubMedQA.")
+    return Section(
+        key="reproduction",
+        title="Reproduction",
+        about=ABOUT,
+        sheets=(*sheets, *([steps] if steps.rows else [])),
+        empty=f"None of the {len(every)} published figures has runs of ours in this selection: evaluate a method on HotpotQA, 2Wiki, NQ, "
+        "MuSiQue, Bamboogle or PubMedQA.",
+    )
 
 
 def _steps(runs: Sequence[RunFacts]) -> Sheet:
@@ -113,11 +154,27 @@ def _steps(runs: Sequence[RunFacts]) -> Sheet:
         if paper:
             five = [f for n, f in s.after.items() if n >= 5]
             last = Figure(value=sum(f.value or 0.0 for f in five), n=sum(f.n for f in five), runs=tuple(i for f in five for i in f.runs))
-            ours = [("mean", cell(s.mean, 1)), ("after_1", percent(s.after.get(1, Figure(value=0.0)))),
-                    ("after_2", percent(s.after.get(2, Figure(value=0.0)))), ("five_or_more", percent(last))]
-            rows += [(words(s.label), words(name.replace("_", " ")), words(f"{paper[name]:.1f}" if name == "mean" else f"{100 * paper[name]:.1f} %"), c)
-                     for name, c in ours]
-    return Sheet(key="steps", title="Stopping rounds: MAPS's plot beside ours", header=("method", "figure", "paper (Qwen3-32B)", "ours"), rows=tuple(rows))
+            ours = [
+                ("mean", cell(s.mean, 1)),
+                ("after_1", percent(s.after.get(1, Figure(value=0.0)))),
+                ("after_2", percent(s.after.get(2, Figure(value=0.0)))),
+                ("five_or_more", percent(last)),
+            ]
+            rows += [
+                (
+                    words(s.label),
+                    words(name.replace("_", " ")),
+                    words(f"{paper[name]:.1f}" if name == "mean" else f"{100 * paper[name]:.1f} %"),
+                    c,
+                )
+                for name, c in ours
+            ]
+    return Sheet(
+        key="steps",
+        title="Stopping rounds: MAPS's plot beside ours",
+        header=("method", "figure", "paper (Qwen3-32B)", "ours"),
+        rows=tuple(rows),
+    )
 
 
 def _who(f: PublishedFigure) -> str:
@@ -133,5 +190,5 @@ def _corpus(runs: Sequence[RunFacts]) -> str:
     return _all(f"{r.corpus} ({r.passages:,} passages)" if r.passages else r.corpus for r in runs)
 
 
-def _all(texts: object) -> str:
-    return ", ".join(dict.fromkeys(t for t in texts if t))  # type: ignore[attr-defined]
+def _all(texts: Iterable[str]) -> str:
+    return ", ".join(dict.fromkeys(t for t in texts if t))

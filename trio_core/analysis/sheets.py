@@ -102,7 +102,9 @@ class Analysis(Value):
             for n, plot in enumerate(section.plots):
                 if f"{section.key}-{n}" == name and a < len(plot.series) and b < len(plot.series[a].points):
                     series, point = plot.series[a], plot.series[a].points[b]
-                    return Opened(title=f"{plot.title}: {series.label}, {plot.x} {point.x}", text=shown(point.y, plot.percent), runs=point.runs)
+                    return Opened(
+                        title=f"{plot.title}: {series.label}, {plot.x} {point.x}", text=shown(point.y, plot.percent), runs=point.runs
+                    )
         return None
 
 

@@ -16,6 +16,7 @@ from trio_core.analysis.vectors import Vectors
 
 def to_gold(runs: Iterable[RunFacts], vectors: Vectors, texts: Mapping[str, Mapping[str, str]]) -> tuple[Curve, ...]:
     """Runs of which the text of at least one gold passage is known. `texts`: `vectors.gold_texts`."""
+
     def value(run: RunFacts, step: Step) -> float:
         evidence = vectors.passages(list(texts[run.id].values()))
         return float((vectors.queries(searched(step)) @ evidence.T).mean())
@@ -25,6 +26,7 @@ def to_gold(runs: Iterable[RunFacts], vectors: Vectors, texts: Mapping[str, Mapp
 
 def to_question(runs: Iterable[RunFacts], vectors: Vectors) -> tuple[Curve, ...]:
     """Every run that searched."""
+
     def value(run: RunFacts, step: Step) -> float:
         return float((vectors.queries(searched(step)) @ vectors.queries([run.question])[0]).mean())
 

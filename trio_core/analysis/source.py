@@ -32,8 +32,16 @@ class RunSource(Protocol):
     def runs_of_group(self, group: str) -> Sequence[RunInfo]:
         """Runs of an evaluation."""
 
-    def list_runs(self, search: str = "", method: str | None = None, status: Any = None, dataset: str | None = None,
-                  origin: Any = None, limit: int = 50, offset: int = 0) -> tuple[list[RunInfo], int]:
+    def list_runs(
+        self,
+        search: str = "",
+        method: str | None = None,
+        status: Any = None,
+        dataset: str | None = None,
+        origin: Any = None,
+        limit: int = 50,
+        offset: int = 0,
+    ) -> tuple[list[RunInfo], int]:
         """A page of runs, newest first, and how many fit in all."""
 
 
@@ -98,8 +106,9 @@ def _candidates(source: RunSource, wanted: Selection) -> Iterator[RunInfo]:
 def _all(source: RunSource, wanted: Selection) -> Iterator[RunInfo]:
     offset, method = 0, wanted.methods[0] if len(wanted.methods) == 1 else None
     while True:
-        page, total = source.list_runs(search=wanted.search, method=method, dataset=wanted.dataset or None, origin=wanted.origin or None,
-                                       limit=PAGE, offset=offset)
+        page, total = source.list_runs(
+            search=wanted.search, method=method, dataset=wanted.dataset or None, origin=wanted.origin or None, limit=PAGE, offset=offset
+        )
         yield from page
         offset += PAGE
         if offset >= total:
@@ -107,5 +116,9 @@ def _all(source: RunSource, wanted: Selection) -> Iterator[RunInfo]:
 
 
 def _fits(info: RunInfo, wanted: Selection) -> bool:
-    return ((not wanted.methods or info.method in wanted.methods) and wanted.dataset in ("", info.dataset)
-            and wanted.origin in ("", info.origin) and wanted.search.casefold() in f"{info.question} {info.answer or ''}".casefold())
+    return (
+        (not wanted.methods or info.method in wanted.methods)
+        and wanted.dataset in ("", info.dataset)
+        and wanted.origin in ("", info.origin)
+        and wanted.search.casefold() in f"{info.question} {info.answer or ''}".casefold()
+    )

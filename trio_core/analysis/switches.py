@@ -37,9 +37,14 @@ def switched(runs: Iterable[RunFacts], setting: str, metric: str = "em") -> tupl
                 columns[_word(setting, setting_of(run, setting))].append(run)
             if len(columns) > 1:
                 asked = {frozenset(r.question_key for r in part) for part in columns.values()}
-                found.append(Switched(
-                    label=label, dataset=dataset, same_questions=len(asked) == 1,
-                    columns={name: mean((r.id, r.scores[metric]) for r in part) for name, part in columns.items()}))
+                found.append(
+                    Switched(
+                        label=label,
+                        dataset=dataset,
+                        same_questions=len(asked) == 1,
+                        columns={name: mean((r.id, r.scores[metric]) for r in part) for name, part in columns.items()},
+                    )
+                )
     return tuple(found)
 
 

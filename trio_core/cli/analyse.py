@@ -21,7 +21,9 @@ from trio_core.settings import Settings
 def add_parser(commands: Any) -> None:
     """Adds the command."""
     parser = commands.add_parser("analyse", help="analyses of stored runs: stopping, drift, evidence, judge quality, reproduction")
-    parser.add_argument("--evaluation", action="append", default=[], metavar="DIR|ID", help="runs of an evaluation: its folder or id; may be repeated")
+    parser.add_argument(
+        "--evaluation", action="append", default=[], metavar="DIR|ID", help="runs of an evaluation: its folder or id; may be repeated"
+    )
     parser.add_argument("--run", action="append", default=[], metavar="ID", help="a run; may be repeated")
     parser.add_argument("--method", default="", metavar="NAMES", help="only these methods: trio,maps")
     parser.add_argument("--dataset", default="", help="only runs of this data set")
@@ -29,7 +31,9 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--search", default="", help="only runs with these words in question or answer")
     parser.add_argument("--limit", type=int, default=MOST, help=f"at most so many runs (default {MOST:,})")
     parser.add_argument("--only", default="", metavar="NAMES", help=f"only these analyses: {', '.join(KEYS)}")
-    parser.add_argument("--metric", default="em", choices=ANSWER_METRICS, metavar="NAME", help="metric of the switches' tables (default em)")
+    parser.add_argument(
+        "--metric", default="em", choices=ANSWER_METRICS, metavar="NAME", help="metric of the switches' tables (default em)"
+    )
     parser.add_argument("--corpus", help="corpus in which gold passages are looked up that no run found (default: those that runs found)")
     parser.add_argument("--no-encoder", action="store_true", help="embed nothing: no similarity, no momentum")
     parser.add_argument("--format", default="text", choices=("text", "json", "csv"), help="what is printed (default text: Markdown)")
@@ -66,8 +70,14 @@ def run(args: argparse.Namespace) -> int:
 
 def _selection(args: argparse.Namespace) -> Selection:
     return Selection(
-        evaluations=tuple(evaluation_id(text) for text in args.evaluation), runs=tuple(args.run), dataset=args.dataset, origin=args.origin,
-        methods=tuple(name.strip() for name in args.method.split(",") if name.strip()), search=args.search, limit=args.limit)
+        evaluations=tuple(evaluation_id(text) for text in args.evaluation),
+        runs=tuple(args.run),
+        dataset=args.dataset,
+        origin=args.origin,
+        methods=tuple(name.strip() for name in args.method.split(",") if name.strip()),
+        search=args.search,
+        limit=args.limit,
+    )
 
 
 def _vectors(args: argparse.Namespace, settings: Settings) -> Vectors | None:

@@ -47,10 +47,15 @@ def read_asked(query: Mapping[str, str]) -> parts.Asked:
     """The selection of an address; what is not a known value is left out."""
     limit = query.get("limit", "")
     return parts.Asked(
-        evaluation=query.get("evaluation", "")[:400], run=query.get("run", "")[:4000], method=query.get("method", "")[:200],
-        dataset=query.get("dataset", "")[:100], origin=query.get("origin", "") if query.get("origin") in get_args(Origin) else "",
-        search=query.get("search", "")[:200], open=query.get("open", "")[:60],
-        limit=min(max(int(limit), 1), MOST_RUNS) if limit.isascii() and limit.isdigit() and len(limit) < 7 else parts.MOST)
+        evaluation=query.get("evaluation", "")[:400],
+        run=query.get("run", "")[:4000],
+        method=query.get("method", "")[:200],
+        dataset=query.get("dataset", "")[:100],
+        origin=query.get("origin", "") if query.get("origin") in get_args(Origin) else "",
+        search=query.get("search", "")[:200],
+        open=query.get("open", "")[:60],
+        limit=min(max(int(limit), 1), MOST_RUNS) if limit.isascii() and limit.isdigit() and len(limit) < 7 else parts.MOST,
+    )
 
 
 class _Analysis:
@@ -79,7 +84,11 @@ class _Analysis:
         later = [key for key in KEYS if key not in (*EMBEDDED, *BEFORE)]
         # The names of all sections are known before the embedded ones are made.
         titles = [(s.key, s.title) for s in analyse(runs[:0]).sections]
-        first = [filters, self._opened(plain, asked, known), parts.head_html(plain, asked, titles) + parts.sections_html(plain, asked, BEFORE)]
+        first = [
+            filters,
+            self._opened(plain, asked, known),
+            parts.head_html(plain, asked, titles) + parts.sections_html(plain, asked, BEFORE),
+        ]
         rest = parts.sections_html(plain, asked, later)
         yield [*first, WAIT, rest, ""]
         try:
@@ -88,8 +97,12 @@ class _Analysis:
             log.exception("texts of runs cannot be embedded")
             yield [gr.skip(), gr.skip(), gr.skip(), error_html(f"Texts cannot be embedded: {error}"), gr.skip(), parts.files_html(plain)]
             return
-        whole = plain.model_copy(update={"encoder": embedded.encoder, "sections": tuple(
-            sorted((*plain.sections, *embedded.sections), key=lambda s: KEYS.index(s.key)))})
+        whole = plain.model_copy(
+            update={
+                "encoder": embedded.encoder,
+                "sections": tuple(sorted((*plain.sections, *embedded.sections), key=lambda s: KEYS.index(s.key))),
+            }
+        )
         opened = self._opened(embedded, asked, known) or gr.skip()
         yield [gr.skip(), opened, gr.skip(), parts.sections_html(embedded, asked, EMBEDDED), gr.skip(), parts.files_html(whole)]
 

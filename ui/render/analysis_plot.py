@@ -22,11 +22,19 @@ def plot_html(plot: Plot, key: str, address: Address) -> str:
     low, high = _range(plot)
     place = _Place(names, low, high)
     draw = _bars if plot.kind == "bars" else _lines
-    marks = "".join(f'<g class="al-s{_colour(plot, n)}{" dash" if s.dashed else ""}">{draw(plot, n, place, key, address)}</g>' for n, s in enumerate(plot.series))
-    legend = "".join(f'<li class="al-s{_colour(plot, n)}">{_sample(plot, n)}<span>{esc(s.label)}</span></li>' for n, s in enumerate(plot.series))
+    marks = "".join(
+        f'<g class="al-s{_colour(plot, n)}{" dash" if s.dashed else ""}">{draw(plot, n, place, key, address)}</g>'
+        for n, s in enumerate(plot.series)
+    )
+    legend = "".join(
+        f'<li class="al-s{_colour(plot, n)}">{_sample(plot, n)}<span>{esc(s.label)}</span></li>' for n, s in enumerate(plot.series)
+    )
     about = f"{plot.title}; the figures stand in the tables below"
-    return (f'<figure><figcaption>{esc(plot.title)}</figcaption><svg class="al-plot" viewBox="0 0 {WIDE} {HIGH}" width="{WIDE}" height="{HIGH}" '
-            f'role="group" aria-label="{esc(about)}">{_axes(plot, place)}{marks}</svg><ul class="al-legend">{legend}</ul></figure>')
+    return (
+        f'<figure><figcaption>{esc(plot.title)}</figcaption><svg class="al-plot" viewBox="0 0 {WIDE} {HIGH}" '
+        f'width="{WIDE}" height="{HIGH}" '
+        f'role="group" aria-label="{esc(about)}">{_axes(plot, place)}{marks}</svg><ul class="al-legend">{legend}</ul></figure>'
+    )
 
 
 class _Place:
@@ -59,8 +67,11 @@ def _axes(plot: Plot, place: _Place) -> str:
     texts = "".join(f'<text x="{LEFT - 6}" y="{place.y(t) + 4:.1f}" text-anchor="end">{esc(_tick(t, plot))}</text>' for t in ticks)
     texts += "".join(f'<text x="{place.x(n):.1f}" y="{HIGH - BELOW + 15}" text-anchor="middle">{esc(n)}</text>' for n in place.names)
     middle = (LEFT + WIDE - RIGHT) / 2
-    return (f'<g class="grid">{lines}</g><g>{texts}<text x="{middle:.0f}" y="{HIGH - 6}" text-anchor="middle">{esc(plot.x)}</text>'
-            f'<text x="11" y="{(HIGH - BELOW) / 2:.0f}" text-anchor="middle" transform="rotate(-90 11 {(HIGH - BELOW) / 2:.0f})">{esc(plot.y)}</text></g>')
+    return (
+        f'<g class="grid">{lines}</g><g>{texts}<text x="{middle:.0f}" y="{HIGH - 6}" text-anchor="middle">{esc(plot.x)}</text>'
+        f'<text x="11" y="{(HIGH - BELOW) / 2:.0f}" text-anchor="middle" transform="rotate(-90 11 '
+        f'{(HIGH - BELOW) / 2:.0f})">{esc(plot.y)}</text></g>'
+    )
 
 
 def _tick(value: float, plot: Plot) -> str:
@@ -108,5 +119,10 @@ def _mark(shape: int, x: float, y: float, r: float = 4.5) -> str:
 
 def _sample(plot: Plot, n: int) -> str:
     series: Series = plot.series[n]
-    inner = '<rect class="mark" x="2" y="2" width="12" height="11"/>' if plot.kind == "bars" else f'<polyline points="0,7 22,7"/>{_mark(_colour(plot, n), 11, 7, 4)}'
-    return f'<svg class="al-plot" width="{16 if plot.kind == "bars" else 22}" height="14" style="display:inline" aria-hidden="true"><g class="{"dash" if series.dashed else ""}">{inner}</g></svg>'
+    inner = (
+        '<rect class="mark" x="2" y="2" width="12" height="11"/>'
+        if plot.kind == "bars"
+        else f'<polyline points="0,7 22,7"/>{_mark(_colour(plot, n), 11, 7, 4)}'
+    )
+    width, kind = 16 if plot.kind == "bars" else 22, "dash" if series.dashed else ""
+    return f'<svg class="al-plot al-key" width="{width}" height="14" aria-hidden="true"><g class="{kind}">{inner}</g></svg>'
