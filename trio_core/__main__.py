@@ -1,4 +1,4 @@
-"""`python -m trio_core …`: ask, methods, settings, index, prepare, account, evaluate, analyse. Errors that a person can mend end with status 2."""
+"""`python -m trio_core …`: ask, evaluate, analyse, serve-search and more. Errors that a person can mend end with status 2."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from trio_core.cli import account, analyse, ask, evaluate, index, methods, prepare, settings
+from trio_core.cli import account, analyse, ask, evaluate, index, methods, prepare, serve_search, settings
 from trio_core.errors import TrioscopeError
 
 COMMANDS = {"ask": ask, "methods": methods, "settings": settings, "index": index, "prepare": prepare, "account": account,
-            "evaluate": evaluate, "analyse": analyse}
+            "evaluate": evaluate, "analyse": analyse, "serve-search": serve_search}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -87,6 +87,8 @@ class EngineSettings(Section):
     """Only where nothing has been emitted yet."""
     context_tokens: int | None = None
     """Overrides what the server says."""
+    thinks: bool | None = None
+    """Whether the model reasons before it answers (then no stop strings are sent, which would cut its reasoning); null = found out."""
     roles: dict[str, RoleSettings] = Field(default_factory=dict)
     embedded: EmbeddedSettings = EmbeddedSettings()
     vllm: VllmSettings = VllmSettings()
@@ -98,9 +100,14 @@ class HttpRetrieverSettings(Section):
     """A remote retriever."""
 
     url: str = "http://127.0.0.1:8000/retrieve"
-    profile: Literal["search_r1"] = "search_r1"
+    profile: Literal["search_r1", "research", "r1_searcher", "ircot"] = "search_r1"
+    """Whose protocol it speaks: search_r1 …/retrieve, research …/batch_search or …/search, r1_searcher …/queries, ircot …/retrieve/."""
     timeout_s: float = Field(default=20.0, gt=0)
     retries: int = Field(default=1, ge=0, le=5)
+    corpus_name: str = ""
+    """IRCoT: which of the server's corpora (`hotpotqa`, `musique`, …)."""
+    document_type: str = "paragraph_text"
+    """IRCoT: `paragraph_text`, `title_paragraph_text` or `title`."""
 
 
 class RetrieverSettings(Section):
@@ -122,6 +129,10 @@ class RetrieverSettings(Section):
     """Files that a large vector index is split into; a query is searched in all of them at once."""
     mmap: bool = False
     batch_size: int = Field(default=64, ge=1)
+    reranker: str = ""
+    """Name or folder of a cross-encoder that sorts what was found anew; empty = none."""
+    rerank_depth: int = Field(default=50, ge=1, le=1000)
+    """Passages that the reranker reads for each query."""
     http: HttpRetrieverSettings = HttpRetrieverSettings()
 
 

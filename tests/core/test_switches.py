@@ -51,7 +51,8 @@ async def test_each_agent_can_run_without_its_adapter() -> None:
 
 
 async def test_a_bare_judge_is_the_zero_shot_one_with_its_threshold() -> None:
-    method = method_of("trio", {"judge": [{"text": "Insufficient Information", "p_sufficient": 0.45}], "answer": ["Delft"]}, {"judge_adapter": False})
+    script = {"judge": [{"text": "Insufficient Information", "p_sufficient": 0.45}], "answer": ["Delft"]}
+    method = method_of("trio", script, {"judge_adapter": False})
     method.tools.engine.judge = JudgeAdapter(name="judge-3", threshold=0.9)
     method.tools = method.tools._replace(zero_shot=JudgeAdapter(threshold=0.4))
     events = await run_method(method)
@@ -129,7 +130,8 @@ async def test_maps_has_one_to_five_directions(n: int) -> None:
 
 
 async def test_maps_ablations() -> None:
-    script = {"plan": [PLAN] * 2, "sub_queries": ["Bea Cole born\nDelft city"] * 2, "refine": ["Knowledge:\n- fact\nSummary: s"] * 2, "answer": ["Delft"]}
+    refined, queries = "Knowledge:\n- fact\nSummary: s", "Bea Cole born\nDelft city"
+    script = {"plan": [PLAN] * 2, "sub_queries": [queries] * 2, "refine": [refined] * 2, "answer": ["Delft"]}
 
     async def run(**settings: Any) -> list[Any]:
         copy = {k: list(v) for k, v in script.items()}

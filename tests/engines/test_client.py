@@ -189,6 +189,30 @@ async def test_a_role_with_an_adapter_asks_for_it_by_name(served: Served) -> Non
     assert (done.model, done.adapter) == ("base", "query-lora")
 
 
+async def test_a_bare_call_goes_to_the_default_model_without_adapter(served: Served) -> None:
+    engine, stub = await served(model="base", roles={"query": {"adapter": "query-lora", "max_tokens": 9}})
+    done = (await collect(engine, ask(role="query", bare=True)))[1]
+    assert (stub.bodies[0]["model"], stub.bodies[0]["max_tokens"]) == ("base", 9)
+    assert (done.model, done.adapter) == ("base", None)
+
+
+async def test_stop_strings_are_kept_from_a_model_that_thinks(served: Served) -> None:
+    # B2.06: servers look for them in the reasoning too
+    thought = says("<think>", "maybe <search>x</search>", "</think>", "<search>q", "</search>", " made up", finish="length")
+    engine, stub = await served(says("<think>", "hm", "</think>", "yes"), thought)
+    await collect(engine, ask(stop=("</search>",)))
+    done = (await collect(engine, ask(stop=("</search>", "</answer>"))))[1]
+    assert "stop" in stub.bodies[0] and "stop" not in stub.bodies[1], "known from the first reply on (the probe makes one)"
+    assert (done.text, done.finish_reason) == ("<search>q", "stop"), "cut as the server would have cut the answer"
+
+
+@pytest.mark.parametrize(("thinks", "sent"), [(True, False), (False, True), (None, True)])
+async def test_whether_a_model_thinks_can_be_said(served: Served, thinks: bool | None, sent: bool) -> None:
+    engine, stub = await served(says("a"), thinks=thinks)
+    await collect(engine, ask(stop=("x",)))
+    assert ("stop" in stub.bodies[0]) is sent
+
+
 @pytest.mark.parametrize("tokenizer", ["llama.cpp", "vllm"])
 async def test_tokens_are_counted_by_the_server_and_remembered(served: Served, tokenizer: str) -> None:
     engine, stub = await served(model="m")

@@ -16,6 +16,7 @@ from trio_core.engines.failures import CLIENT_ERRORS, refuses_system_role, trans
 from trio_core.engines.limits import CallClock, CutShort
 from trio_core.engines.reply import ReplyReader
 from trio_core.engines.routes import ServerRoutes, TokenCounter
+from trio_core.engines.thinking import cut_at_stop
 from trio_core.engines.verdict import (
     LABELS,
     Constraint,
@@ -53,6 +54,7 @@ class OpenAIEngine:
         self._listed_model = ""
         self._label_tokens: LabelTokens | None = None
         self._without_system: set[str] = set()
+        self._thinking: set[str] = set()
         self._probing = asyncio.Lock()
         self._counter = TokenCounter()
         self._connect(address or settings.base_url)
@@ -90,7 +92,8 @@ class OpenAIEngine:
         async with aclosing(self.run(call, LOGPROBS if shown else {}, reply)) as texts:
             async for text in texts:
                 yield text
-        yield await self._completion(call, reply)
+        done = await self._completion(call, reply)
+        yield cut_at_stop(done, call.stop) if not call.raw and self.thinks(served_role(call)) else done
 
     async def verdict(self, call: ChatCall) -> VerdictReading:
         """One of the two labels, constrained as the probe found out. Streamed, so that a cancel reaches the server."""
@@ -166,6 +169,10 @@ class OpenAIEngine:
         """True once a model has refused the system role."""
         return model in self._without_system
 
+    def thinks(self, role: str) -> bool:
+        """True where the role's model has been seen to reason before it answers (the probe's call shows it), or is said to."""
+        return self.settings.thinks if self.settings.thinks is not None else self.describe(role)[0] in self._thinking
+
     def _role(self, role: str) -> RoleSettings:
         return self.settings.roles.get(role) or RoleSettings()
 
@@ -186,6 +193,8 @@ class OpenAIEngine:
         role = served_role(call)
         model = self.describe(role)[0] or await self.model_for(role)
         done = reply.completion(model, self._adapter(role))
+        if done.reasoning:
+            self._thinking.add(model)
         if not reply.begun and done.finish_reason == "length" and not done.usage.completion_tokens:
             # Old servers answer a prompt that fills the context with nothing and HTTP 200 (vllm#525).
             raise PromptTooLong(f"the server at {self.address} wrote nothing and says 'length': the prompt "
@@ -225,6 +234,9 @@ class OpenAIEngine:
         role = served_role(call)
         model = await clock.wait(self.model_for(role), begun=False)
         own = self._extra(role)
+        if call.stop and not call.raw and self.thinks(role):
+            # Servers look for stop strings in the reasoning too, and would cut it before any answer (vllm#14170).
+            call = call.model_copy(update={"stop": ()})
         merged = {**extra, "extra_body": {**own, **extra.get("extra_body", {})}}
         try:
             if call.raw:

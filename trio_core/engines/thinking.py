@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from trio_core.values import Completion
+
 OPEN, CLOSE = "<think>", "</think>"
 
 
@@ -16,6 +20,12 @@ def split_thinking(text: str) -> tuple[str, str]:
     if text.lstrip().startswith(OPEN):
         return "", text.lstrip().removeprefix(OPEN).strip()
     return text, ""
+
+
+def cut_at_stop(done: Completion, stops: Sequence[str]) -> Completion:
+    """The reply as the server would have ended it at the first stop string of the answer."""
+    found = [at for stop in stops if (at := done.text.find(stop)) >= 0]
+    return done.model_copy(update={"text": done.text[: min(found)], "finish_reason": "stop"}) if found else done
 
 
 class ThinkingFilter:

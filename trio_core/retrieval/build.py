@@ -20,6 +20,7 @@ from trio_core.retrieval.manifest import Manifest, read_manifest
 from trio_core.retrieval.models import load_encoder
 from trio_core.retrieval.opened import build_command
 from trio_core.retrieval.progress import Progress, silent
+from trio_core.retrieval.rerank import CrossEncoderScorer, RerankRetriever
 from trio_core.settings import RetrieverSettings, Settings
 
 FIRST_USE_PASSAGES = 20_000
@@ -33,8 +34,14 @@ def build_retriever(settings: Settings, progress: Progress | None = None) -> Ret
 
     An index at the default place is also rebuilt when the small corpus or the encoder's prefix has changed; one that
     `retriever.index_dir` names is never replaced. Raises UnfitIndexError with the command to run, CorpusError,
-    ModelFileError or SettingsError.
+    ModelFileError or SettingsError. A reranker is put on top; its model is loaded by the first search.
     """
+    found = _first_search(settings, progress)
+    chosen = settings.retriever
+    return RerankRetriever(found, CrossEncoderScorer(chosen.reranker), chosen.rerank_depth) if chosen.reranker else found
+
+
+def _first_search(settings: Settings, progress: Progress | None) -> Retriever:
     chosen = settings.retriever
     if chosen.kind == "http":
         return HttpRetriever(chosen.http)

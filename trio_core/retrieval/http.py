@@ -1,10 +1,7 @@
-"""A retriever behind HTTP that speaks Search-R1's protocol.
+"""A retriever behind HTTP, in one of the protocols of `http_profiles`.
 
-    POST <url> {"queries": [...], "topk": k, "return_scores": true}
-    -> {"result": [[{"document": {"id", "contents"}, "score"}, ...], ...]}   one list per query
-
-`return_scores` is always true: the dense server of Search-R1 fails on false. Servers differ in what they return (no
-ids, no scores, bare documents, more than topk, empty lists); all of that is accepted. httpx is imported on first use.
+Servers differ in what they return (no ids, no scores, bare documents, more than asked for, empty lists); all of that is
+accepted. httpx is imported on first use.
 """
 
 from __future__ import annotations
@@ -18,7 +15,7 @@ from weakref import WeakKeyDictionary
 from trio_core.errors import RetrieverError, SettingsError
 from trio_core.retrieval.base import SearchResult
 from trio_core.retrieval.checks import checked_k, checked_queries
-from trio_core.retrieval.http_reply import read_reply
+from trio_core.retrieval.http_profiles import profile_of
 from trio_core.settings import HttpRetrieverSettings
 from trio_core.values import Passage
 
@@ -26,6 +23,8 @@ if TYPE_CHECKING:
     import httpx
 
 BACKOFF_S = 0.2
+AT_ONCE = 8
+"""Requests at once where a protocol takes one query each."""
 TRY_AGAIN = (502, 503, 504)
 
 
@@ -37,6 +36,7 @@ class HttpRetriever:
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise SettingsError(f"retriever.http.url {settings.url!r} is no http address; example: http://127.0.0.1:8000/retrieve")
         self._settings = settings
+        self._profile = profile_of(settings)
         # Shown in errors and stored with runs: without a user name, a password or keys in the query string.
         port = f":{parts.port}" if parts.port else ""
         self._shown = urlunsplit((parts.scheme, f"{parts.hostname}{port}", parts.path, "", ""))
@@ -50,7 +50,7 @@ class HttpRetriever:
         k = checked_k(k)
         checked = checked_queries(queries)
         asked = [query for query in checked if query]
-        answers = iter(read_reply(await self._post(asked, k), len(asked), k, self._shown) if asked else [])
+        answers = iter(await self._ask(asked, k) if asked else ())
         empty = SearchResult(hits=(), note="the query is empty")
         return [next(answers) if query else empty for query in checked]
 
@@ -76,8 +76,17 @@ class HttpRetriever:
             self._clients[loop] = httpx.AsyncClient(timeout=self._settings.timeout_s, trust_env=not self._local)
         return self._clients[loop]
 
-    async def _post(self, queries: list[str], k: int) -> Any:
-        body = {"queries": queries, "topk": k, "return_scores": True}
+    async def _ask(self, queries: list[str], k: int) -> list[SearchResult]:
+        bodies, some = self._profile.bodies(queries, k, self._settings), asyncio.Semaphore(AT_ONCE)
+
+        async def post(body: dict[str, Any]) -> Any:
+            async with some:
+                return await self._post(body)
+
+        replies = await asyncio.gather(*(post(body) for body in bodies))
+        return self._profile.read(replies, len(queries), k, self._shown)
+
+    async def _post(self, body: dict[str, Any]) -> Any:
         for attempt in range(self._settings.retries + 1):
             last = attempt == self._settings.retries
             response = await self._attempt(body, last)
@@ -108,7 +117,8 @@ class HttpRetriever:
         if response.status_code != 200:
             raise RetrieverError(
                 f"retriever {self._shown} answered {response.status_code}: {response.text[:200]!r}; check that "
-                "retriever.http.url is its search address (Search-R1: …/retrieve) and look into the server's log"
+                "retriever.http.url is its search address (Search-R1: …/retrieve), that retriever.http.profile fits, and look into "
+                "the server's log"
             )
         try:
             return response.json()

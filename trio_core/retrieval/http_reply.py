@@ -1,4 +1,4 @@
-"""Reading a Search-R1 reply: strict about its frame, lenient about each document."""
+"""Reading a retriever's reply: strict about its frame (here Search-R1's), lenient about each document."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ def read_reply(reply: Any, queries: int, k: int, url: str) -> list[SearchResult]
         )
     if len(lists) != queries:
         raise RetrieverError(f"retriever {url} answered {len(lists)} lists for {queries} queries; look into its log")
-    return [_result(items, k) for items in lists]
+    return [read_result(items, k) for items in lists]
 
 
-def _result(items: list[Any], k: int) -> SearchResult:
+def read_result(items: list[Any], k: int) -> SearchResult:
+    """The hits of one query: documents with or without a wrapper, id, title or score."""
     read = [_document(item) for item in items]
     usable = [found for found in read if found is not None]
     hits = tuple(Hit(passage=passage, score=score, rank=rank) for rank, (passage, score) in enumerate(usable[:k], 1))

@@ -25,6 +25,12 @@ def sentence_transformer() -> Any:
     return importlib.import_module("sentence_transformers").SentenceTransformer
 
 
+def cross_encoder() -> Any:
+    """The class sentence_transformers.CrossEncoder."""
+    _torch()
+    return importlib.import_module("sentence_transformers").CrossEncoder
+
+
 @contextmanager
 def quiet() -> Iterator[None]:
     """No "Loading weights" bar on stderr while a small model is loaded."""
