@@ -10,6 +10,7 @@ from pydantic.fields import FieldInfo
 
 from trio_core.errors import TrioscopeError
 from trio_core.methods import METHODS
+from trio_core.methods.base import MethodSettings, SearchSettings
 from ui.context import UiContext
 from ui.render.base import esc, plural
 
@@ -43,6 +44,17 @@ def at_most(ctx: UiContext, name: str, overrides: Mapping[str, Any] | None = Non
     return f"at most {plural(calls, 'call')}, {plural(searches, 'retrieval')}"
 
 
+def most_html(ctx: UiContext, name: str, overrides: Mapping[str, Any] | None = None) -> str:
+    """`at_most` as a line of the settings; the page's script copies it to the method's card."""
+    return f'<p class="most" data-method="{esc(name)}">{esc(at_most(ctx, name, overrides))}</p>'
+
+
+def ordered(kind: type[MethodSettings]) -> list[tuple[str, FieldInfo]]:
+    """The fields of a settings class, those that all searching methods share at the end."""
+    shared = SearchSettings.model_fields
+    return sorted(kind.model_fields.items(), key=lambda item: item[0] in shared)
+
+
 def page_html(name: str) -> str:
     """What a method needs of an engine, and how it differs from its authors' code."""
     page = METHODS[name].page
@@ -59,12 +71,28 @@ class SettingInputs:
         for method, kind in METHODS.items():
             values = ctx.workbench.method_settings(method)
             with gr.Column(visible=method in shown, elem_classes=["ts-settings"]) as group:
-                gr.HTML(f"<h3>{esc(kind.title)}</h3>{page_html(method)}" + ("" if values else "<p>Nothing to set.</p>"), apply_default_css=False)
+                nothing = "" if values else "<p>Nothing to set.</p>"
+                gr.HTML(f"<h3>{esc(kind.title)}</h3>{page_html(method)}{nothing}", apply_default_css=False)
                 with gr.Row():
-                    for name, field in kind.settings_type.model_fields.items():
-                        self._names.append((method, name, values[name]))
-                        self.inputs.append(_input(name, field, values[name]))
+                    own = [_input(name, field, values[name]) for name, field in ordered(kind.settings_type)]
+                if own:
+                    self._follow(ctx, method, own)
+            self._names += [(method, name, values[name]) for name, _ in ordered(kind.settings_type)]
+            self.inputs += own
             self.groups.append(group)
+
+    def _follow(self, ctx: UiContext, method: str, own: list[gr.components.Component]) -> None:
+        """The line of what a question may cost follows every change, here and on the method's card."""
+        line = gr.HTML(most_html(ctx, method), apply_default_css=False)
+        usual = ctx.workbench.method_settings(method)
+
+        def most(*values: Any) -> str:
+            given = zip(ordered(METHODS[method].settings_type), values, strict=True)
+            return most_html(ctx, method, {name: _whole(v) for (name, _), v in given if v != usual[name]})
+
+        changed = gr.on([i.change for i in own], most, own, line, show_progress="hidden", trigger_mode="always_last",
+                        api_visibility="private", concurrency_limit=16)
+        changed.then(None, [line], None, js="(html) => Trioscope.most(html)", show_progress="hidden", api_visibility="private")
 
     def show(self, chosen: object) -> list[dict[str, Any]]:
         """Which groups are seen."""
@@ -84,15 +112,15 @@ def _whole(value: Any) -> Any:
 
 
 def _input(name: str, field: FieldInfo, value: Any) -> gr.components.Component:
-    title = "preset (fills the settings that you leave as they are)" if name == "preset" else name.replace("_", " ")
+    title, help_ = name.replace("_", " "), field.description or ""
     if field.annotation is bool:
-        return gr.Checkbox(value, label=title, container=True, min_width=180)
+        return gr.Checkbox(value, label=title, info=help_, container=True, min_width=180)
     choices = [c for c in get_args(field.annotation) if isinstance(c, str)] if get_origin(field.annotation) is Literal else []
     if choices:
-        return gr.Dropdown(choices, value=value, label=title, min_width=180)
+        return gr.Dropdown(choices, value=value, label=title, info=help_, min_width=180)
     if field.annotation in (int, float):
-        return gr.Number(value, label=f"{title}{_bounds(field)}", min_width=180)
-    return gr.Textbox(str(value), label=title, min_width=180)
+        return gr.Number(value, label=f"{title}{_bounds(field)}", info=help_, min_width=180)
+    return gr.Textbox(str(value), label=title, info=help_, min_width=180)
 
 
 def _bounds(field: FieldInfo) -> str:

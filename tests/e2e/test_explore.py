@@ -118,6 +118,18 @@ def test_a_bad_setting_is_named(app_url: str, page: Page) -> None:
     expect(page.locator(".err")).to_contain_text("'top_k'")
 
 
+def test_what_a_question_may_cost_follows_the_settings(app_url: str, page: Page) -> None:
+    page.goto(app_url)
+    expect(page.locator("#ts-start")).to_contain_text("Examples")
+    page.get_by_text("Settings of the method").click()
+    group = page.locator(".ts-settings:visible")
+    expect(group).to_contain_text("Query extensions after the first search")  # the field's own help
+    group.get_by_label("fixed rounds").fill("2")
+    group.get_by_label("fixed rounds").press("Tab")
+    for place in (group.locator(".most"), page.locator(".card", has_text="TRIO").first.locator(".most")):
+        expect(place).to_contain_text("at most 5 calls, 3 retrievals")
+
+
 def test_an_unknown_run_says_so(app_url: str, page: Page) -> None:
     page.goto(f"{app_url}/?run=nosuchrun")
     expect(page.locator(".note-line")).to_contain_text("is not in this store")

@@ -266,6 +266,11 @@
     watch("value", () => { show(); trigger("change"); });
     show();
   }
+  function most(html) {
+    const line = $("[data-method]", fragment(html));
+    const box = line && $(`input[name=ts-method][value="${CSS.escape(line.dataset.method)}"]`);
+    if (box) $(".most", box.closest(".card")).textContent = line.textContent;
+  }
   function start({ element, trigger }) {
     element.addEventListener("click", (e) => {
       const b = e.target.closest("[data-pick]");
@@ -341,5 +346,5 @@
     if (act && (e.key === "/" || e.key === "?" || rows().length)) { e.preventDefault(); act(); }
   });
 
-  window.Trioscope = { header, board, cards, start, picker, table, patch, fragment };
+  window.Trioscope = { header, board, cards, most, start, picker, table, patch, fragment };
 })();
