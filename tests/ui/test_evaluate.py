@@ -66,7 +66,8 @@ def test_what_a_script_sends_is_checked() -> None:
 
 def some_rows(text: str = "trio", other: str = "maps") -> list[Row]:
     def made(label: str, question: str, em: float, **more: Any) -> Row:
-        return row(label, question, em=em, question=text, answers=(text,), **{"answer": text, "rounds": 1, "recall": (0.5, 1.0), "hops": 2, "type": text, **more})
+        made = row(label, question, em=em, **{"answer": text, "rounds": 1, "recall": (0.5, 1.0), "hops": 2, "type": text, **more})
+        return made.model_copy(update={"question": text, "answers": (text,)})
     return [made(text, "q1", 1.0, run_id="run-a"), made(other, "q1", 0.0, run_id="run-b"), made(text, "q2", 0.0, rounds=3), made(other, "q2", 1.0),
             made(text, text, 0.0, status="failed", reason=text, run_id=""), made(other, text, 0.0, calls=1200)]
 

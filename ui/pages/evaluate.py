@@ -68,7 +68,7 @@ def _fields(ctx: UiContext) -> list[Any]:
         sample = gr.Checkbox(False, label="drawn by the seed, not the first ones", container=True, min_width=160)
         seed = gr.Number(0, label="Seed", precision=0, min_width=90)
         repeats = gr.Number(1, label="Repeats", precision=0, min_width=90)
-        concurrency = gr.Number(min(2, most), label=f"Runs at once (1–{most})", precision=0, min_width=110)
+        concurrency = gr.Number(min(2, most), label=f"Runs at once (1–{most})", precision=0, min_width=110, elem_id="ev-at-once")
     return [dataset, corpus, limit, sample, seed, repeats, concurrency]
 
 
