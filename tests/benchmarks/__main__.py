@@ -5,7 +5,10 @@ from __future__ import annotations
 import argparse
 import importlib
 
-NAMES = ("answer_quality", "latency", "overhead", "judge_loop", "first_event", "startup", "learning_curve", "grpo_learning", "index_million")
+NAMES = (
+    "answer_quality", "latency", "overhead", "judge_loop", "first_event", "startup", "learning_curve", "grpo_learning", "index_million",
+    "evaluate_throughput",
+)
 
 
 def main() -> None:
