@@ -5,6 +5,7 @@ Series are told apart by shape and name beside the colour. Nothing but numbers a
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from trio_core.analysis.sheets import Plot, Series, shown
@@ -56,9 +57,15 @@ def _range(plot: Plot) -> tuple[float, float]:
     values = [p.y for s in plot.series for p in s.points if p.y is not None]
     low, high = min(values, default=0.0), max(values, default=1.0)
     if plot.kind == "bars" or (low >= 0 and high > 1):
-        return 0.0, (high or 1.0) * 1.05
+        return 0.0, 1.0 if plot.percent else _round_up(high)
     room = max((high - low) * 0.15, 0.02)
     return low - room, high + room
+
+
+def _round_up(most: float) -> float:
+    """The end of an axis of four steps: 1, 2, 4 or 8 times a power of ten, not below `most`."""
+    power = 10.0 ** math.floor(math.log10(most)) if most > 0 else 1.0
+    return next(step * power for step in (1, 2, 4, 8, 10) if step * power >= most)
 
 
 def _axes(plot: Plot, place: _Place) -> str:
@@ -75,7 +82,7 @@ def _axes(plot: Plot, place: _Place) -> str:
 
 
 def _tick(value: float, plot: Plot) -> str:
-    return f"{100 * value:.0f} %" if plot.percent else f"{value:,.0f}" if plot.kind == "lines" and abs(value) >= 20 else f"{value:.2f}"
+    return f"{100 * value:.0f} %" if plot.percent else f"{value:,.0f}" if abs(value) >= 20 else f"{value:.2f}"
 
 
 def _bars(plot: Plot, n: int, place: _Place, key: str, address: Address) -> str:
