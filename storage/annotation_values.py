@@ -32,6 +32,15 @@ class QueueFilter(Value):
     """How many different annotators an item is given to; None = everybody gets every item."""
 
 
+class QueueRule(Value):
+    """What admins set for everybody's queue. `created` is null where nobody has set anything."""
+
+    overlap: int | None = 1
+    """How many different annotators an item goes to; None = everybody."""
+    by: str = ""
+    created: datetime | None = None
+
+
 class Adjudication(Value):
     """A decision about an item that wins over all labels; the latest one holds."""
 

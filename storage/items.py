@@ -59,6 +59,12 @@ class Items(Database):
         return list(session.scalars(select(ItemRow.id).order_by(ItemRow.id)))
 
     @reads
+    def datasets(self, session: Session) -> list[str]:
+        """Names of the data sets that items come from, in order."""
+        found = select(SourceRow.dataset).where(SourceRow.dataset != "").distinct()
+        return sorted(session.scalars(found))
+
+    @reads
     def item_by_hash(self, session: Session, content_hash: str) -> LabelItem | None:
         """The item with this content, or None."""
         return load_item(session, session.scalar(select(ItemRow).where(ItemRow.content_hash == content_hash)))

@@ -7,6 +7,7 @@ import uuid
 from sqlalchemy import Select, and_, delete, or_, select
 from sqlalchemy.orm import Session
 
+from storage.claims import claim
 from storage.database import Database, reads, writes
 from storage.errors import LabelConflict
 from storage.items import require_item
@@ -64,6 +65,7 @@ class Labels(Database):
                        created=self.clock())
         session.add(row)
         session.flush()
+        claim(self, session, row.item_id, row.annotator)
         refresh(session, row.item_id)
         return stored(row, require_item(session, row.item_id))
 

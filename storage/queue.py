@@ -7,6 +7,7 @@ The rules of the queue, all of them here:
 - `QueueFilter.overlap` annotators get an item (1 unless set otherwise; None = all). Each current label that is sufficient,
   insufficient or unsure takes a place, and so does each claim of another annotator that has not run out. A skip takes none:
   the item goes to others.
+- Whoever withdraws a label keeps the item for as long as a claim lasts: its place does not go to others while they answer anew.
 - An adjudicated item is decided and is given to nobody.
 - Items with known answers come only in calibration rounds, there to everybody.
 - A claim lasts five minutes and ends with the label. A label that comes later is stored all the same: work is never refused.
@@ -17,7 +18,7 @@ The rules of the queue, all of them here:
 from __future__ import annotations
 
 from collections.abc import Set
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, case, exists, func, literal, select
@@ -25,13 +26,13 @@ from sqlalchemy.orm import Session, aliased
 
 from storage import dialect
 from storage.annotation_values import QueueFilter
+from storage.claims import CLAIM
 from storage.database import Database, reads, writes
 from storage.items import load_item
 from storage.resolution import is_current
 from storage.tables import CalibrationRow, ClaimRow, GoldRow, ItemRow, LabelRow, SourceRow, StateRow, VerdictRow
 from storage.values import LabelCounts, LabelItem, QueueOrder
 
-CLAIM = timedelta(minutes=5)
 EVERYTHING = QueueFilter()
 
 

@@ -19,6 +19,7 @@ from storage.judges import Judges
 from storage.loop import Loop
 from storage.progress import Progress
 from storage.queue import Queue
+from storage.queue_rules import QueueRules
 from storage.run_reads import RunReader
 from storage.runs import RunRecorder
 from storage.tables import utc_now
@@ -45,7 +46,8 @@ class Backup(Database):
         return path
 
 
-class Store(RunRecorder, RunReader, Items, Queue, Progress, Adjudications, Calibration, Exports, Imports, Judges, Loop, Jobs, Backup):
+class Store(RunRecorder, RunReader, Items, Queue, QueueRules, Progress, Adjudications, Calibration, Exports, Imports, Judges, Loop, Jobs,
+            Backup):
     """Runs, label items, labels, snapshots, judges and jobs. Thread-safe; several apps may use one store.
 
     Every method is one short transaction and raises StoreError (or InputError, for what a person typed).

@@ -65,6 +65,27 @@ class CalibrationRow(Base):
     created: Mapped[datetime]
 
 
+class QueueRuleRow(Base):
+    """How many people each item goes to (null = everybody); append-only, the latest holds."""
+
+    __tablename__ = "queue_rule"
+
+    id: Mapped[int] = mapped_column(primary_key=True)
+    overlap: Mapped[int | None]
+    by: Mapped[str]
+    created: Mapped[datetime]
+
+
+class ItemShownRow(Base):
+    """Somebody saw what is said about an item without a label of their own on it (admins can)."""
+
+    __tablename__ = "item_shown"
+
+    item_id: Mapped[int] = mapped_column(ForeignKey("label_item.id", ondelete="RESTRICT"), primary_key=True)
+    annotator: Mapped[str] = mapped_column(primary_key=True)
+    created: Mapped[datetime]
+
+
 class StateRow(Base):
     """What follows from an item's facts (`storage.state` works it out anew with each of them); mutable, and no fact.
 
