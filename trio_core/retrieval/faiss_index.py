@@ -100,11 +100,16 @@ def search(index: Any, queries: Matrix, k: int) -> tuple[NDArray[np.float32], ND
     return scores, rows
 
 
+def probes(clusters: int) -> int:
+    """Clusters searched of so many."""
+    return min(clusters, max(MIN_PROBES, clusters // 64))
+
+
 def _widen(faiss: Any, index: Any) -> None:
     # FAISS searches 1 cluster and 16 graph nodes by default, which loses too many neighbours.
     inner = faiss.downcast_index(index)
     if isinstance(inner, faiss.IndexIVF):
-        inner.nprobe = min(inner.nlist, max(MIN_PROBES, inner.nlist // 64))
+        inner.nprobe = probes(inner.nlist)
     elif hasattr(inner, "hnsw"):
         inner.hnsw.efSearch = max(EF_SEARCH, inner.hnsw.efSearch)
     elif isinstance(inner, faiss.IndexPreTransform):
