@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-STEPS = 25
+STEPS = 40
 BASE_STEPS = 80
 
 
