@@ -22,24 +22,23 @@ Show = Literal["new", "skipped", "calibration"]
 
 
 class QueueChoice(Value):
-    """Which items come, in which order. Empty text and round -1 mean: any. `overlap` 0 = everybody gets every item."""
+    """Which items come, in which order; each person's own. Empty text and round -1 mean: any."""
 
     order: QueueOrder = "uncertain"
     show: Show = "new"
     method: str = Field(default="", max_length=100)
-    dataset: str = Field(default="", max_length=100)
+    dataset: str = Field(default="", max_length=1000)
     round: int = Field(default=-1, ge=-1, le=99)
     judge: str = Field(default="", max_length=100)
-    overlap: int = Field(default=1, ge=0, le=20)
 
-    def only(self) -> QueueFilter:
-        """The store's filter."""
+    def only(self, overlap: int | None = 1) -> QueueFilter:
+        """The store's filter, with the overlap that holds for everybody."""
         def some(text: str) -> frozenset[str]:
             return frozenset({text} if text else ())
 
         return QueueFilter(
             methods=some(self.method), datasets=some(self.dataset), judges=some(self.judge),
-            rounds=frozenset() if self.round < 0 else frozenset({self.round}), overlap=self.overlap or None,
+            rounds=frozenset() if self.round < 0 else frozenset({self.round}), overlap=overlap,
             skipped=self.show == "skipped", calibration=self.show == "calibration",
         )
 
@@ -69,7 +68,7 @@ def read_queue(address: Mapping[str, str]) -> QueueChoice:
 
 def read_item(text: str) -> int | None:
     """An item's id in an address, or None."""
-    return int(text) if text.isascii() and text.isdecimal() and 0 < int(text) < 2**62 else None
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 and int(text) > 0 else None
 
 
 class Act(Value):

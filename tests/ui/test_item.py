@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import uuid
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -31,11 +32,12 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def desk(store: Store) -> Desk:
+    """Every item goes to everybody."""
+    store.set_overlap(None, "boss")
     return Desk(store)
 
 
-QUEUE = QueueChoice(overlap=0)
-"""Everybody gets every item."""
+QUEUE = QueueChoice()
 
 
 def give(desk: Desk, view: View, value: str = "sufficient", who: str = "ann", **more: Any) -> View:
@@ -188,7 +190,7 @@ def test_empty_states_of_other_queues(store: Store, desk: Desk) -> None:
 def test_a_skip_tells_nothing_and_comes_back_blind(store: Store, desk: Desk) -> None:
     judged(store, judge_item(), 0.2137, judge="judge-secret")
     skipped = give(desk, desk.open("ann", QUEUE), "skip")
-    again = desk.open("ann", QueueChoice(show="skipped", overlap=0))
+    again = desk.open("ann", QueueChoice(show="skipped"))
     assert again.item_id == 1 and again.value == "skip" and again.expected
     for view in (skipped, again):
         assert "judge-secret" not in view.model_dump_json() and "0.21" not in view.model_dump_json()
@@ -208,8 +210,31 @@ def test_others_are_shown_after_ones_own_answer_only(store: Store, desk: Desk) -
 
 def test_the_queue_gives_an_item_to_one_person_unless_asked_for_more(store: Store, desk: Desk) -> None:
     judged(store, judge_item(), 0.4)
-    give(desk, desk.open("ann", QueueChoice()))
-    assert desk.open("ben", QueueChoice()).item_id is None and desk.open("ben", QueueChoice(overlap=2)).item_id == 1
+    store.set_overlap(1, "boss")
+    opened = give(desk, desk.open("ann", QUEUE))
+    assert "one person, set by boss" in (desk.open("ann", QUEUE).filters or "") and opened.filters is None
+    assert desk.open("ben", QUEUE).item_id is None
+    said = desk.set_overlap("boss", 2, QUEUE)
+    assert "two people now" in said.message and "two people an item" in (said.queue or "") and "data-rule" in (said.filters or "")
+    assert desk.open("ben", QUEUE).item_id == 1 and "data-rule" not in (desk.open("ben", QUEUE).filters or "")
+
+
+def test_the_data_set_is_a_choice_of_those_that_exist(store: Store, desk: Desk) -> None:
+    for name in ("musique", "hotpot", EVIL, ""):
+        store.add_item(judge_item(f"Of {name}?"), source="test", dataset=name)
+    html = desk.open("ann", QueueChoice(dataset="gone")).filters or ""
+    chosen = html.split('name="dataset"')[1].split("</select>")[0]
+    values = [unescape(part.split('"')[0]) for part in chosen.split('<option value="')[1:]]
+    assert values == ["", EVIL, "hotpot", "musique", "gone"] and "<img" not in html
+
+
+def test_a_label_after_a_look_at_what_is_said_is_not_blind(store: Store, desk: Desk) -> None:
+    first, second = fill(store, 2)
+    store.note_shown([first], "boss")
+    for who in ("boss", "ann"):
+        for item in (first, second):
+            give(desk, desk.open(who, QUEUE, item), who=who)
+    assert [[label.blind for label in store.history(item)] for item in (first, second)] == [[False, True], [True, True]]
 
 
 def test_filters_choose_the_items(store: Store, desk: Desk) -> None:
@@ -297,18 +322,18 @@ def test_reveal_escapes_judge_rule_and_people(store: Store, desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(("query", "expected"), [
-    ({}, QueueChoice()), ({"order": "oldest", "method": "maps", "round": "2", "overlap": "0", "show": "skipped"},
-                          QueueChoice(order="oldest", method="maps", round=2, overlap=0, show="skipped")),
-    ({"order": "<x>", "round": "٣", "overlap": "999", "show": "x", "judge": "j" * 200}, QueueChoice()), ({"judge": "judge-1"}, QueueChoice(judge="judge-1"))])
+    ({}, QueueChoice()), ({"order": "oldest", "method": "maps", "round": "2", "overlap": "2", "show": "skipped"},
+                          QueueChoice(order="oldest", method="maps", round=2, show="skipped")),
+    ({"order": "<x>", "round": "٣", "show": "x", "judge": "j" * 200}, QueueChoice()), ({"judge": "judge-1"}, QueueChoice(judge="judge-1"))])
 def test_the_address_is_read_with_care(query: dict[str, str], expected: QueueChoice) -> None:
     assert read_queue(query) == expected
 
 
 def test_an_address_holds_the_queue() -> None:
-    queue = QueueChoice(order="balance", dataset="a&b=c", overlap=2)
+    queue = QueueChoice(order="balance", dataset="a&b=c", round=3)
     assert read_queue(dict(parse_qsl(queue.query()))) == queue and QueueChoice().query() == ""
 
 
-@pytest.mark.parametrize(("text", "item"), [("7", 7), ("", None), ("-1", None), ("٣", None), ("9" * 40, None), ("0", None)])
+@pytest.mark.parametrize(("text", "item"), [("7", 7), ("", None), ("-1", None), ("٣", None), ("9" * 40, None), ("9" * 5000, None), ("0", None)])
 def test_an_item_in_the_address(text: str, item: int | None) -> None:
     assert read_item(text) == item

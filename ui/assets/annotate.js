@@ -15,7 +15,7 @@ function tick() { const now = performance.now(); if (since) spent += now - since
 function say(text, tone) { const box = $(".an-message"); box.textContent = text; box.dataset.tone = tone; }
 function queue() {
   const fields = Object.fromEntries(new FormData($(".an-filters")));
-  return fields.order === undefined ? {} : Object.assign(fields, { round: Number(fields.round), overlap: Number(fields.overlap) });
+  return fields.order === undefined ? {} : Object.assign(fields, { round: Number(fields.round) });
 }
 
 function send(kind, extra) {
@@ -133,7 +133,11 @@ element.addEventListener("click", (event) => {
   else if (button.dataset.undo) send("undo", { label_id: Number(button.dataset.undo) });
   else if (DO[button.dataset.do]) DO[button.dataset.do](button);
 });
-$(".an-filters").addEventListener("change", (event) => { if (event.target.tagName === "SELECT") event.target.blur(); send("next"); });
+$(".an-filters").addEventListener("change", (event) => {
+  event.target.blur();
+  if (event.target.dataset.rule) trigger("rule", { overlap: Number(event.target.value), queue: queue() });
+  else send("next");
+});
 $(".an-filters").addEventListener("submit", (event) => event.preventDefault());
 document.addEventListener("visibilitychange", tick);
 document.addEventListener("keydown", onKey);

@@ -81,6 +81,7 @@ class _Agreement:
         conflicts, total = self._store.conflicts(limit=SHOWN)
         seen = [c for c in conflicts if admin or c.labels.get(who) in ANSWERED]
         rows = [(c.item_id, c.question, self._labels(c.item_id)) for c in seen]
+        self._store.note_shown([c.item_id for c in seen if c.labels.get(who) not in ANSWERED], who)
         known = parts.calibration_html(self._store.calibration_items()) if admin else ""
         sections = (
             parts.conflicts_html(rows, total, len(conflicts) - len(seen), admin), parts.agreement_html(self._store.agreement()),
@@ -93,7 +94,10 @@ class _Agreement:
     def _item(self, item_id: int, request: gr.Request) -> str:
         item = self.acts.item(item_id, request)
         who, admin = self._ctx.who(request), self.acts.is_admin(request)
-        all_told = told(self._store, who, item, self._mine(who, item_id))
+        mine = self._mine(who, item_id)
+        if mine is None or mine.value not in ANSWERED:
+            self._store.note_shown([item_id], who)
+        all_told = told(self._store, who, item, mine)
         held = all_told.adjudicated.label if all_told.adjudicated else ""
         forms = parts.decide_html(item_id, held) + parts.known_html(item_id, all_told.known) if admin else ""
         again = f'<p class="an-rule"><a href="./annotate?item={item_id}&amp;seen=1">label this item again</a></p>'

@@ -8,7 +8,7 @@ from typing import Any
 import gradio as gr
 
 from trio_core.errors import InputError, TrioscopeError
-from ui.annotating import QueueChoice, View, failed, read_item, read_queue
+from ui.annotating import QueueChoice, View, failed, parse_act, read_item, read_queue
 from ui.context import UiContext
 from ui.evidence import Evidences
 from ui.pages.annotate_desk import Desk
@@ -39,6 +39,7 @@ def build(ctx: UiContext, demo: gr.Blocks) -> None:
     view.evidence(page.evidence, outputs=view, **plain)
     view.keep(page.keep, outputs=view, **plain)
     view.fork(page.fork, outputs=view, **plain)
+    view.rule(page.rule, outputs=view, **plain)
     view.make(page.make, outputs=view, show_progress="hidden", api_visibility="private", concurrency_limit=4)
 
 
@@ -61,7 +62,7 @@ class _Annotate:
         query = request.query_params
         guide = guidelines_html(self._ctx.store.guidelines(), self.acts.is_admin(request))
         return self._for(request, lambda who: self._desk.open(
-            who, read_queue(query), read_item(query.get("item", "")), query.get("seen") == "1",
+            who, read_queue(query), read_item(query.get("item", "")), query.get("seen") == "1", self.acts.is_admin(request),
         ).model_copy(update={"guide": guide, "samples": self.acts.evidences.usual}))
 
     def act(self, event: gr.EventData, request: gr.Request) -> dict[str, Any]:
@@ -74,7 +75,7 @@ class _Annotate:
             yield failed(step.text, error=step.failed).model_dump()
             if step.failed:
                 return
-        yield self._for(request, lambda who: self._desk.open(who, QueueChoice()))
+        yield self._for(request, lambda who: self._desk.open(who, QueueChoice(), admin=self.acts.is_admin(request)))
 
     def guideline(self, event: gr.EventData, request: gr.Request) -> dict[str, Any]:
         """A new version of the guidelines; admins only."""
@@ -85,6 +86,17 @@ class _Annotate:
             saved = self._ctx.store.add_guideline(text, self._ctx.require_admin(request), based_on=base)
             return View(fresh=False, guide=guidelines_html(self._ctx.store.guidelines(), admin=True), tone="saved",
                         message=f"Guidelines saved as version {saved.version}.")
+
+        return self._for(request, work)
+
+    def rule(self, event: gr.EventData, request: gr.Request) -> dict[str, Any]:
+        """How many people each item goes to; admins only."""
+        def work(who: str) -> View:
+            admin, overlap = self._ctx.require_admin(request), field(event, "overlap")
+            act = parse_act({"kind": "next", "queue": field(event, "queue")})
+            if not isinstance(overlap, int) or act is None:
+                raise InputError("the page sent no number of people; reload it")
+            return self._desk.set_overlap(admin, overlap or None, act.queue)
 
         return self._for(request, work)
 

@@ -11,12 +11,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from storage import LabelConflict, Store
+from storage.annotation_values import QueueFilter
 from storage.values import GoldLabel, LabelCounts, LabelInput, LabelItem, MachineVerdict, StoredLabel
 from trio_core.errors import InputError, StoreError, TrioscopeError
 from ui.annotating import Act, QueueChoice, View, failed, parse_act
 from ui.render import desk as parts
 from ui.render.item import WORDS, clock, item_body, tag
-from ui.render.queue import filters_html, queue_words
+from ui.render.queue import Given, filters_html, overlap_words, queue_words
 from ui.render.reveal import Told, reveal
 from ui.render.session import session_of
 
@@ -35,11 +36,24 @@ class Desk:
         self.store = store
         self._said: dict[int, tuple[list[MachineVerdict], GoldLabel | None]] = {}
 
-    def open(self, who: str, queue: QueueChoice, item_id: int | None = None, seen: bool = False) -> View:
-        """The page when it is opened: one item by its id, or the queue's next."""
+    def open(self, who: str, queue: QueueChoice, item_id: int | None = None, seen: bool = False, admin: bool = False) -> View:
+        """The page when it is opened: one item by its id, or the queue's next. `admin`: may set the overlap."""
         kind = "open" if item_id else "next"
         view = self.act(who, {"kind": kind, "queue": queue.model_dump(), "item_id": item_id, "seen": seen})
-        return view.model_copy(update={"filters": filters_html(queue, [j.name for j in self.store.judge_versions()])})
+        return view.model_copy(update={"filters": self._filters(queue, admin)})
+
+    def set_overlap(self, admin: str, overlap: int | None, queue: QueueChoice) -> View:
+        """An admin's rule for everybody's queue."""
+        rule = self.store.set_overlap(overlap, admin)
+        return View(fresh=False, tone="saved", message=f"Each item goes to {overlap_words(rule.overlap)} now, for everybody.",
+                    queue=queue_words(queue, rule.overlap), filters=self._filters(queue, admin=True))
+
+    def _filters(self, queue: QueueChoice, admin: bool) -> str:
+        judges = [judge.name for judge in self.store.judge_versions()]
+        return filters_html(queue, Given(judges, self.store.datasets(), self.store.queue_rule(), admin))
+
+    def _only(self, queue: QueueChoice) -> QueueFilter:
+        return queue.only(self.store.queue_rule().overlap)
 
     def act(self, who: str, data: Mapping[str, Any]) -> View:
         """Does what a person asked. Never raises what a person can act upon: the view says it beside the buttons."""
@@ -59,13 +73,13 @@ class Desk:
             raise InputError("choose an item and a label; nothing was chosen")
         stored = self.store.add_label(LabelInput(
             item_id=act.item_id, annotator=who, value=act.value, client_uuid=act.client_uuid, note=act.note,
-            reason=", ".join(act.reasons), blind=not (act.seen or self._answered_before(who, act.item_id)),
+            reason=", ".join(act.reasons), blind=not (act.seen or self._knows(who, act.item_id)),
             milliseconds=act.milliseconds, expected=act.expected,
         ))
         return self._next(who, act, stored)
 
     def _next(self, who: str, act: Act, stored: StoredLabel | None = None) -> View:
-        item = self.store.next_item(who, act.queue.order, only=act.queue.only())
+        item = self.store.next_item(who, act.queue.order, only=self._only(act.queue))
         message, tone = (f"saved {parts.outcome(self._answer(stored, anew=True))}", "saved") if stored else ("", "")
         return self._view(who, act.queue, item, message=message, tone=tone)
 
@@ -83,7 +97,7 @@ class Desk:
         item = self.store.item(act.item_id) if act.item_id else None
         if item is None:
             missing = f"Item {act.item_id} does not exist in this store. This is the queue's next item instead."
-            following = self.store.next_item(who, act.queue.order, only=act.queue.only())
+            following = self.store.next_item(who, act.queue.order, only=self._only(act.queue))
             return self._view(who, act.queue, following, message=missing, tone="error")
         return self._view(who, act.queue, item, reviewing=True, seen=act.seen)
 
@@ -96,7 +110,8 @@ class Desk:
                     message=f"Not saved: this item was labelled in another window; {now}. Press a button again to change it.")
 
     def _view(self, who: str, queue: QueueChoice, item: LabelItem | None, **fields: Any) -> View:
-        counts = self.store.label_counts(who, queue.only())
+        only = self._only(queue)
+        counts = self.store.label_counts(who, only)
         labels = self.store.last_labels(who, PACE)
         reviewing = bool(fields.get("reviewing")) or queue.show == "skipped"
         mine = self.mine(who, item) if reviewing else None  # the queue gives no other item that one has labelled
@@ -105,7 +120,7 @@ class Desk:
         fields = {"note": mine.note if mine else "", "reasons": _reasons(mine)} | fields
         return View(
             item_id=item.id if item else None, expected=mine.id if mine else 0, value=mine.value if mine else "",
-            query=queue.query(), queue=queue_words(queue), progress=parts.progress(counts, queue, score),
+            query=queue.query(), queue=queue_words(queue, only.overlap), progress=parts.progress(counts, queue, score),
             body=item_body(item) if item else _nothing(counts, queue), reveal=self._reveal(who, item, mine, answers),
             last=parts.last_answers(answers, item.id if item else None, session_of(labels, self._answer)), **fields,
         )
@@ -135,9 +150,12 @@ class Desk:
         labels = self.store.current_labels(item.id) if item else []
         return next((label for label in labels if label.annotator == who), None)
 
-    def _answered_before(self, who: str, item_id: int) -> bool:
-        """Once answered, the verdict was shown; a later label of the same person is not blind, not even after an undo."""
-        return any(event.annotator == who and event.value not in ("skip", "withdrawn") for event in self.store.history(item_id))
+    def _knows(self, who: str, item_id: int) -> bool:
+        """Once answered, the verdict was shown; a later label of the same person is not blind, not even after an undo.
+
+        The same holds for an admin who looked at the item's page first.
+        """
+        return self.store.was_shown(item_id, who) or any(event.annotator == who and event.value not in ("skip", "withdrawn") for event in self.store.history(item_id))
 
 
 def told(store: Store, who: str, item: LabelItem, mine: StoredLabel | None) -> Told:

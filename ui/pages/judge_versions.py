@@ -87,7 +87,7 @@ def versions_section(ctx: UiContext, pinned: gr.State) -> VersionsSection:
         return _acted(ctx, request, "Not promoted", lambda: promoted(ctx, request, name, why))
 
     def go_back(request: gr.Request) -> list[Any]:
-        return _acted(ctx, request, "Not rolled back", lambda: ctx.training.rollback(ctx.who(request)))
+        return _acted(ctx, request, "Not rolled back", lambda: rolled_back(ctx, request))
 
     judge.change(show, judge, [*detail, said], **QUIET)
     whole.change(lambda on: gr.Number(visible=on), whole, questions, **QUIET)
@@ -101,6 +101,11 @@ def promoted(ctx: UiContext, request: gr.Request | None, name: str | None, why: 
     """Makes a judge live. The service asks the gate again: what a button showed binds nobody."""
     who, admin = ctx.who(request), ctx.role(request) == "admin"
     return ctx.training.promote(_known(ctx, name).name, by=who, reason=why.strip(), admin=admin)
+
+
+def rolled_back(ctx: UiContext, request: gr.Request | None) -> JudgeVersion:
+    """Makes the judge live that was live before. Raises Forbidden for annotators."""
+    return ctx.training.rollback(ctx.require_admin(request))
 
 
 def _acted(ctx: UiContext, request: gr.Request, failed: str, act: Callable[[], JudgeVersion]) -> list[Any]:
