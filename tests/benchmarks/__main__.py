@@ -7,7 +7,7 @@ import importlib
 
 NAMES = (
     "answer_quality", "latency", "overhead", "judge_loop", "first_event", "startup", "learning_curve", "grpo_learning", "index_million",
-    "evaluate_throughput",
+    "evaluate_throughput", "annotators",
 )
 
 
