@@ -16,9 +16,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from trio_core.engine_settings import EmbeddedSettings
 from trio_core.engines.model_file import find_model
 from trio_core.errors import TrainingError
-from trio_core.settings import EmbeddedSettings
 
 MARKER = "trioscope-base.json"
 Progress = Callable[[str, float], None]

@@ -28,7 +28,7 @@ from training.progress import ProgressLog
 from training.rows import TrainingRow, balanced_sample, data_hash, read_rows
 from training.stop import Stopped, StopRequest
 from training.values import Evaluation, JobSettings
-from trio_core.settings import EmbeddedSettings
+from trio_core.engine_settings import EmbeddedSettings
 from trio_core.values import Value
 
 LIBRARIES = ("torch", "transformers", "trl", "peft", "accelerate", "datasets")

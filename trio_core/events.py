@@ -189,16 +189,21 @@ class Answered(BaseEvent):
     note: str = ""
 
 
-class Totals(Value):
-    """Sums over a run."""
+class Cost(Value):
+    """What something took: a run, a question, a whole evaluation."""
 
-    rounds: int = 0
     calls: int = 0
     retrievals: int = 0
     prompt_tokens: int = 0
     cached_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0
+
+
+class Totals(Cost):
+    """Sums over a run."""
+
+    rounds: int = 0
     engine_seconds: float = 0.0
     retriever_seconds: float = 0.0
 

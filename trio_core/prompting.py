@@ -18,8 +18,8 @@ from typing import Any
 import yaml
 from pydantic import Field, ValidationError
 
+from trio_core.engine_settings import RoleSettings
 from trio_core.errors import SettingsError
-from trio_core.settings import RoleSettings
 from trio_core.values import Message, Value
 
 _SLOT = re.compile(r"\{\{\s*(\w+)\s*\}\}")

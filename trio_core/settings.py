@@ -15,88 +15,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
+from trio_core.engine_settings import EngineSettings
 from trio_core.errors import SettingsError
 from trio_core.server_settings import ServerSettings
+from trio_core.values import Value
 
 ENV_PREFIX = "TRIOSCOPE__"
 
 
-class Section(BaseModel):
-    """A group of settings; frozen, unknown keys refused."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class EmbeddedSettings(Section):
-    """The embedded engine: a small GGUF model served by llama.cpp in a child process."""
-
-    model_path: Path | None = None
-    """A GGUF file; null = search the cache, the pip packages, then the hub."""
-    sha256: str = "cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046"
-    """Expected hash; empty = not checked (a model of your own)."""
-    hub_repo: str = "Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF"
-    hub_file: str = "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf"
-    threads: int = Field(default=0, ge=0)
-    """0 = the number of cores."""
-    slots: int = Field(default=2, ge=1, le=16)
-    context_tokens: int = Field(default=16384, ge=512)
-    """Total over all slots."""
-    cache_ram_mib: int = Field(default=1024, ge=0)
-    port: int = Field(default=0, ge=0, le=65535)
-    """0 = any free port."""
-
-
-class VllmSettings(Section):
-    """A vLLM server: attach to `engine.base_url`, or start one with this command."""
-
-    start: bool = False
-    command: str = "vllm"
-    """The executable of vLLM's own environment (it cannot share the app's)."""
-    args: tuple[str, ...] = ()
-    startup_s: float = Field(default=600.0, gt=0)
-    adapters: dict[str, str] = Field(default_factory=dict)
-    """Role -> PEFT folder on the server's machine; loaded at start as `<role>`."""
-
-
-class RoleSettings(Section):
-    """What one agent (role) uses in place of the defaults."""
-
-    model: str | None = None
-    adapter: str | None = None
-    prompt_file: Path | None = None
-    temperature: float | None = Field(default=None, ge=0, le=2)
-    max_tokens: int | None = Field(default=None, ge=1)
-
-
-class EngineSettings(Section):
-    """Which model server answers, and our limits on every call (seconds)."""
-
-    kind: Literal["embedded", "openai", "vllm", "scripted"] = "embedded"
-    base_url: str = "http://127.0.0.1:8000/v1"
-    model: str = ""
-    """Model name to ask for; empty = the first that the server lists."""
-    api_key_env: str = "TRIOSCOPE_API_KEY"
-    """Name of the environment variable that holds the key (keys never stand in files)."""
-    connect_s: float = Field(default=5.0, gt=0)
-    first_token_s: float = Field(default=180.0, gt=0)
-    idle_s: float = Field(default=30.0, gt=0)
-    total_s: float = Field(default=300.0, gt=0)
-    retries: int = Field(default=1, ge=0, le=5)
-    """Only where nothing has been emitted yet."""
-    context_tokens: int | None = None
-    """Overrides what the server says."""
-    thinks: bool | None = None
-    """Whether the model reasons before it answers (then no stop strings are sent, which would cut its reasoning); null = found out."""
-    roles: dict[str, RoleSettings] = Field(default_factory=dict)
-    embedded: EmbeddedSettings = EmbeddedSettings()
-    vllm: VllmSettings = VllmSettings()
-    script: Path | None = None
-    """Scripted engine: a YAML file of replies."""
-
-
-class HttpRetrieverSettings(Section):
+class HttpRetrieverSettings(Value):
     """A remote retriever."""
 
     url: str = "http://127.0.0.1:8000/retrieve"
@@ -110,7 +39,7 @@ class HttpRetrieverSettings(Section):
     """IRCoT: `paragraph_text`, `title_paragraph_text` or `title`."""
 
 
-class RetrieverSettings(Section):
+class RetrieverSettings(Value):
     """Where passages come from."""
 
     kind: Literal["dense", "bm25", "hybrid", "http"] = "dense"
@@ -136,14 +65,14 @@ class RetrieverSettings(Section):
     http: HttpRetrieverSettings = HttpRetrieverSettings()
 
 
-class JudgeSettings(Section):
+class JudgeSettings(Value):
     """How a verdict is read."""
 
     threshold: float = Field(default=0.5, ge=0, le=1)
     """P(sufficient) from which the verdict is `sufficient`; a promoted judge version brings its own."""
 
 
-class RunSettings(Section):
+class RunSettings(Value):
     """Limits of the run hub."""
 
     max_running: int = Field(default=4, ge=1, le=256)
@@ -152,7 +81,7 @@ class RunSettings(Section):
     question_chars: int = Field(default=4000, ge=100)
 
 
-class TrainingSettings(Section):
+class TrainingSettings(Value):
     """Judge SFT (TRL, LoRA). Defaults are those of the CPU profile."""
 
     base_model: str = ""
@@ -171,7 +100,7 @@ class TrainingSettings(Section):
     device: Literal["cpu", "cuda", "auto"] = "auto"
 
 
-class Settings(Section):
+class Settings(Value):
     """All settings of one app."""
 
     profile: str = "embedded"

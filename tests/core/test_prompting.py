@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from trio_core.engine_settings import RoleSettings
 from trio_core.errors import SettingsError
 from trio_core.methods import METHODS
 from trio_core.prompting import RolePrompt, load_prompts
-from trio_core.settings import RoleSettings
 
 
 @pytest.mark.parametrize("name", list(METHODS))

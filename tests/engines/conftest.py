@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tests.engines.stub_server import Behaviour, StubServer
+from trio_core.engine_settings import EngineSettings
 from trio_core.engines.client import OpenAIEngine
-from trio_core.settings import EngineSettings
 from trio_core.values import ChatCall, Completion, Message
 
 Served = Callable[..., Awaitable[tuple[OpenAIEngine, StubServer]]]

@@ -8,9 +8,9 @@ import pytest
 
 from tests.engines.conftest import Served, ask, collect
 from tests.engines.stub_server import Behaviour, delta, says, usage
+from trio_core.engine_settings import EngineSettings
 from trio_core.engines.client import OpenAIEngine
 from trio_core.errors import EngineBroken, EngineError, EngineTimeout, EngineUnreachable, PromptTooLong
-from trio_core.settings import EngineSettings
 from trio_core.values import Capabilities, Message
 
 

@@ -11,10 +11,10 @@ import pytest
 from tests.engines.conftest import ask, collect
 from tests.engines.stub_server import Behaviour, StubServer, says
 from tests.engines.test_embedded import MODELS, busy_slots, embedded
+from trio_core.engine_settings import EngineSettings
 from trio_core.engines.base import Engine
 from trio_core.engines.client import OpenAIEngine
 from trio_core.errors import PromptTooLong
-from trio_core.settings import EngineSettings
 from trio_core.values import LABEL_TEXT
 
 LONG = "word " * 3000

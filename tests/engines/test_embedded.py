@@ -16,11 +16,12 @@ import pytest_asyncio
 
 from tests.engines.conftest import ask, collect
 from tests.engines.test_supervisor import alive
+from trio_core.engine_settings import EmbeddedSettings, EngineSettings
 from trio_core.engines.base import JudgeAdapter
 from trio_core.engines.embedded import EmbeddedEngine
 from trio_core.engines.process import ServerProcess, child_environment
 from trio_core.errors import EngineBroken, EngineError, ModelFileError, PromptTooLong
-from trio_core.settings import PROJECT_ROOT, EmbeddedSettings, EngineSettings, Settings
+from trio_core.settings import PROJECT_ROOT, Settings
 from trio_core.values import LABEL_TEXT, Completion
 
 MODELS = PROJECT_ROOT / "var"

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from trio_core.engine_settings import EmbeddedSettings
 from trio_core.engines import model_file
 from trio_core.engines.model_file import check_file, find_model, installed_parts, join_parts
 from trio_core.errors import ModelFileError
-from trio_core.settings import EmbeddedSettings
 
 CONTENT = b"GGUF" + b"weights" * 100
 SHA = hashlib.sha256(CONTENT).hexdigest()

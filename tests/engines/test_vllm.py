@@ -10,10 +10,11 @@ import pytest
 
 from tests.engines.conftest import ask, collect
 from tests.engines.stub_server import StubServer, says
+from trio_core.engine_settings import EngineSettings, VllmSettings
 from trio_core.engines.base import JudgeAdapter
 from trio_core.engines.vllm import VllmEngine
 from trio_core.errors import EngineError, SettingsError
-from trio_core.settings import EngineSettings, Settings, VllmSettings
+from trio_core.settings import Settings
 
 
 @pytest.fixture

@@ -23,10 +23,11 @@ import pytest_asyncio
 from tests.engines.conftest import ask, collect
 from tests.training.tiny_model import make_tiny_model
 from tests.vllm.adapters import teach_base, train_adapters
+from trio_core.engine_settings import EngineSettings, VllmSettings
 from trio_core.engines.base import JudgeAdapter
 from trio_core.engines.vllm import VllmEngine
 from trio_core.errors import EngineError, PromptTooLong
-from trio_core.settings import EngineSettings, Settings, VllmSettings
+from trio_core.settings import Settings
 from trio_core.values import LABEL_TEXT, ChatCall, Completion
 
 PYTHON = os.environ.get("TRIOSCOPE_VLLM_PYTHON", "")

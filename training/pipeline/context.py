@@ -14,13 +14,14 @@ from training.pipeline.records import file_hash
 from training.progress import ProgressLog
 from training.scoring import attached
 from training.stop import StopRequest
+from trio_core.engine_settings import RoleSettings
 from trio_core.engines.base import Engine
 from trio_core.engines.build import build_engine
 from trio_core.engines.rule_script import rule
 from trio_core.engines.scripted import ScriptedEngine
 from trio_core.retrieval.base import Retriever
 from trio_core.retrieval.build import build_retriever
-from trio_core.settings import RetrieverSettings, RoleSettings, Settings
+from trio_core.settings import RetrieverSettings, Settings
 from trio_core.values import ChatCall, Completion, Hit, Message
 
 T = TypeVar("T")

@@ -11,6 +11,7 @@ from typing import Any
 import httpx2
 import openai
 
+from trio_core.engine_settings import EngineSettings, RoleSettings
 from trio_core.engines.base import JudgeAdapter
 from trio_core.engines.failures import CLIENT_ERRORS, refuses_system_role, translate
 from trio_core.engines.limits import CallClock, CutShort
@@ -30,7 +31,6 @@ from trio_core.engines.verdict import (
 )
 from trio_core.engines.wire import raw_body, request_body
 from trio_core.errors import EngineBroken, EngineError, EngineTimeout, EngineUnreachable, PromptTooLong
-from trio_core.settings import EngineSettings, RoleSettings
 from trio_core.values import Capabilities, ChatCall, Completion, VerdictReading
 
 RETRY_PAUSE_S = 0.5

@@ -8,8 +8,8 @@ import re
 import httpx2
 import openai
 
+from trio_core.engine_settings import EngineSettings
 from trio_core.errors import EngineBroken, EngineError, EngineTimeout, EngineUnreachable, PromptTooLong
-from trio_core.settings import EngineSettings
 
 CLIENT_ERRORS = (openai.OpenAIError, httpx2.HTTPError, json.JSONDecodeError, UnicodeDecodeError, ValueError)
 """Everything that the client raises for an unusable server or reply."""

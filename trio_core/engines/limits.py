@@ -7,8 +7,8 @@ import time
 from collections.abc import Awaitable
 from typing import TypeVar
 
+from trio_core.engine_settings import EngineSettings
 from trio_core.errors import EngineBroken, EngineTimeout
-from trio_core.settings import EngineSettings
 
 T = TypeVar("T")
 

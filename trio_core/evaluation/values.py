@@ -9,6 +9,7 @@ import yaml
 from pydantic import Field
 
 from trio_core.errors import InputError
+from trio_core.events import Cost
 from trio_core.runs import RunInfo, RunStatus, RunStore
 from trio_core.values import Value
 
@@ -42,7 +43,7 @@ def entrant(text: str) -> Entrant:
     return Entrant(label=":".join([method, *pairs]), method=method, settings=settings)
 
 
-class Row(Value):
+class Row(Cost):
     """One question through one entrant, once. A run that failed is a row too: its scores are 0, `reason` says why."""
 
     run_id: str
@@ -70,12 +71,6 @@ class Row(Value):
     """Gold passages found in the corpus; `gold_wanted` counts the paragraphs that the data set names."""
     gold_wanted: int = 0
     rounds: int = 0
-    calls: int = 0
-    retrievals: int = 0
-    prompt_tokens: int = 0
-    cached_tokens: int = 0
-    completion_tokens: int = 0
-    seconds: float = 0.0
     unparsed: int = 0
     """Outputs of models that could not be read."""
 
