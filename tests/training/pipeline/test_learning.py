@@ -7,8 +7,7 @@ import pytest
 from tests.training.pipeline import toy
 from training.pipeline import rewards
 
-# Not in CI yet: nobody has seen it end. `pytest -m benchmark tests/training/pipeline/test_learning.py` runs it.
-pytestmark = [pytest.mark.slow, pytest.mark.benchmark, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
 STEPS = 24
 
 
