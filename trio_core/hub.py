@@ -72,6 +72,13 @@ class _Run:
         self.fault = ""
         self.task: asyncio.Task[None] | None = None
         self.stopping_as = "stopped"
+        self.begun = self.cancelled = False
+
+    def cancel(self) -> None:
+        """Cancels the task. One that has not taken its first step would end without a word to the store: it cancels itself in that step."""
+        self.cancelled = True
+        if self.task is not None and self.begun:
+            self.task.cancel()
 
 
 class RunHub:
@@ -125,7 +132,7 @@ class RunHub:
         with self._lock:
             already, run.status = run.status == "stopping", "stopping"
         if not already:  # a second cancel would hit the storing of the first one's end
-            run.task.cancel()
+            run.cancel()
         await asyncio.wait([run.task])
 
     async def close(self) -> None:
@@ -136,7 +143,7 @@ class RunHub:
         for run, task in open_:
             if run.status != "stopping":
                 run.stopping_as = "interrupted"
-                task.cancel()
+                run.cancel()
         if open_:
             await asyncio.wait([task for _, task in open_])
 
@@ -174,7 +181,10 @@ class RunHub:
             return [i for i, r in self._runs.items() if r.status not in ENDED]
 
     async def _work(self, run_id: str, run: _Run) -> None:
+        run.begun = True
         try:
+            if run.cancelled:
+                raise asyncio.CancelledError
             async with self._slots:
                 with self._lock:
                     self._line.remove(run_id)
@@ -272,8 +282,7 @@ class RunHub:
 def _failed(run: _Run, fault: StoreError) -> None:
     """A store that fails ends the run."""
     run.fault = str(fault)
-    assert run.task is not None
-    run.task.cancel()
+    run.cancel()
 
 
 def check_question(question: str, limit: int) -> str:

@@ -121,6 +121,16 @@ async def test_closing_marks_runs_as_interrupted() -> None:
     assert store.run(run_id).status == "interrupted"
 
 
+@pytest.mark.parametrize("act", ["stop", "close"])
+async def test_a_run_that_ends_before_its_first_step_is_stored_so(act: str) -> None:
+    store = MemoryStore()
+    hub = hub_of(SLOW, store)
+    run_id = await hub.start(ask())  # its task is made and has not run yet
+    await (hub.stop(run_id) if act == "stop" else hub.close())
+    status = "stopped" if act == "stop" else "interrupted"
+    assert store.run(run_id).status == hub.poll(run_id).status == status and not hub.running()
+
+
 async def test_a_finished_run_cannot_be_continued() -> None:
     hub = hub_of(QUICK)
     run_id = await hub.start(ask())
