@@ -139,13 +139,13 @@ class RunHub:
         """Interrupts all runs; they can be continued after the next start."""
         if self._pulse:
             self._pulse.cancel()
-        open_ = [(run, run.task) for run in self._runs.values() if run.task and not run.task.done()]
-        for run, task in open_:
+        open_ = {run.task: run for run in self._runs.values() if run.task and not run.task.done()}
+        for run in open_.values():
             if run.status != "stopping":
                 run.stopping_as = "interrupted"
                 run.cancel()
         if open_:
-            await asyncio.wait([task for _, task in open_])
+            await asyncio.wait(open_)
 
     async def wait(self, run_id: str) -> None:
         """Returns once a run of this process has ended."""

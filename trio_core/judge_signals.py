@@ -28,11 +28,16 @@ def signals(item: JudgeItem, p: float | None, answers: EvidenceReport | None = N
     found = {**_pool(item), **_question(item)}
     found |= chain_signals(item, compares=bool(found["comparison"]))
     if p is not None:
-        clipped = min(max(p, CLIP), 1 - CLIP)
-        found["logit"] = math.log(clipped / (1 - clipped))
+        found["logit"] = logit(p)
     if answers is not None and answers.n:
         found |= _answers(item, answers)
     return found
+
+
+def logit(p: float) -> float:
+    """log(p / (1 - p)) of a clipped probability."""
+    clipped = min(max(p, CLIP), 1 - CLIP)
+    return math.log(clipped / (1 - clipped))
 
 
 def _pool(item: JudgeItem) -> dict[str, float]:

@@ -6,8 +6,8 @@ import argparse
 import importlib
 
 NAMES = (
-    "answer_quality", "latency", "overhead", "judge_loop", "first_event", "startup", "learning_curve", "grpo_learning", "index_million",
-    "evaluate_throughput", "annotators",
+    "answer_quality", "latency", "overhead", "judge_loop", "first_event", "startup", "learning_curve", "judge_downstream", "grpo_learning",
+    "index_million", "evaluate_throughput", "annotators", "ray_overhead",
 )
 
 

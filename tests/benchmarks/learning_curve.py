@@ -1,8 +1,9 @@
 """The judge's learning curve on public multi-hop questions: zero-shot, tuned threshold, calibrated heads, by number of labels.
 
 `--collect N` reads the items of N training questions and N held-out questions a set with the embedded model: P of the judge and the
-signals of a head. `--answers` adds, in a second pass, 4 sampled answers an item. Rows go to results/learning_curve.jsonl, which holds no text
-of the data sets; a stopped collection goes on where it was. Fitting takes seconds, so the report is made anew each time.
+signals of a head. `--answers` adds, in a second pass, 4 sampled answers an item; `--sft N` trains an adapter on the first N labels of a draw
+and reads the held-out items with it. Rows go to results/learning_curve.jsonl, which holds no text
+of the data sets; a stopped collection goes on where it was. Fitting heads takes seconds, so the report is made anew each time.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ import numpy as np
 from storage.values import BinaryLabel
 from tests.benchmarks.common import RESULTS, append_row, mean, read_rows, table, workbench, write_report
 from tests.benchmarks.curve_items import CurveItem, curve_items
+from tests.benchmarks.curve_sft import KIND as SFT
+from tests.benchmarks.curve_sft import collect_sft, name_of, with_sft
 from training.bootstrap import figures
 from training.head import HeadSettings, SignalRow, fit_head
 from training.metrics import tune_threshold
@@ -46,12 +49,16 @@ HEADS: dict[str, tuple[str, ...]] = {
     "head: default, 4 sampled answers": HeadSettings().features,
     "head: all signals": (*HeadSettings().features, "top_score", "pool_tokens", "links"),
 }
+AFTER_SFT = 32
+"""Labels after those of the adapter, for the threshold and the head on top of it."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags."""
     parser.add_argument("--collect", type=int, default=0, metavar="N", help="read the items of N training and N held-out questions of each set")
     parser.add_argument("--answers", action="store_true", help="sample answers for the items collected so far")
+    parser.add_argument("--sft", type=int, default=0, metavar="N", help="train on N labels, then read the held-out items with what came of it")
+    parser.add_argument("--seed", type=int, default=SEEDS[0], help="the draw that --sft trains on")
     parser.add_argument("--rows", type=Path, default=ROWS)
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the embedded profile")
     parser.add_argument("--index-dir", type=Path, default=Path("var/learning-curve"))
@@ -61,7 +68,10 @@ def main(args: argparse.Namespace) -> None:
     """Collects if asked to, then reports."""
     if args.collect:
         collect(args)
-    report(merged(read_rows(args.rows)))
+    if args.sft:
+        adapt(args)
+    found = read_rows(args.rows)
+    report(merged(found), found)
 
 
 def merged(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -86,6 +96,20 @@ def collect(args: argparse.Namespace) -> None:
             if item.item.content_hash not in done:
                 append_row(args.rows, bench.call(_answers(bench, item) if args.answers else _judge(bench, item)))
                 print(f"{n}/{len(items)}", flush=True)
+
+
+def adapt(args: argparse.Namespace) -> None:
+    """An adapter on the first labels of a draw; it reads the labels that come next and the held-out items."""
+    rows = merged(read_rows(args.rows))
+    drawn = _draw(_pool(rows), args.sft + AFTER_SFT, args.seed)
+    by_hash = {i.item.content_hash: i for i in curve_items(args.index_dir, sorted({r["order"] for r in rows}), Counter())}
+    train, after = ([by_hash[r["hash"]] for r in part] for part in (drawn[: args.sft], drawn[args.sft :]))
+    held = [by_hash[r["hash"]] for r in rows if r["order"] in HELD_OUT]
+    collect_sft(train, [*held, *after], name_of(args.sft, args.seed), args.index_dir / "sft", args.rows, args.set)
+
+
+def _pool(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [r for r in rows if r["order"] not in HELD_OUT]
 
 
 async def _judge(bench: Workbench, item: CurveItem) -> dict[str, Any]:
@@ -114,10 +138,9 @@ async def _answers(bench: Workbench, item: CurveItem) -> dict[str, Any]:
     }
 
 
-def report(rows: Sequence[dict[str, Any]]) -> None:
+def report(rows: Sequence[dict[str, Any]], all_rows: Sequence[dict[str, Any]]) -> None:
     """Figures by judge and number of labels: means over seeds, and a bootstrap interval by question of the first seed."""
-    held = [r for r in rows if r["order"] in HELD_OUT]
-    pool = [r for r in rows if r["order"] not in HELD_OUT]
+    held, pool = [r for r in rows if r["order"] in HELD_OUT], _pool(rows)
     sampled = all("agreement" in r["signals"] for r in rows)
     heads = [name for name, features in HEADS.items() if sampled or not SAMPLED & set(features)]
     lines, raw = [], []
@@ -126,11 +149,30 @@ def report(rows: Sequence[dict[str, Any]]) -> None:
             results = [_one(name, _draw(pool, size, seed), held) for seed in (SEEDS if size else SEEDS[:1])]
             raw.append({"judge": name, "labels": size, "seeds": results})
             lines.append([name, size or "–", *(_cell(results, metric) for metric in ("balanced_accuracy", "auroc", "ece"))])
+    for row in _sft_lines(all_rows, held, pool):
+        raw.append(row)
+        lines.append([row["judge"], row["labels"], *(_cell(row["seeds"], metric) for metric in ("balanced_accuracy", "auroc", "ece"))])
     body = [f"{len(held)} held-out items of {len({r['question_id'] for r in held})} questions ({_classes(held)}); training pool: {len(pool)} "
             f"items of {len({r['question_id'] for r in pool})} other questions ({_classes(pool)}). By set: {dict(Counter(r['dataset'] for r in rows))}.", ""]
     body += table(["judge", "labels", "balanced accuracy", "AUROC", "ECE"], lines)
     body += ["", f"Mean of {len(SEEDS)} seeds (draws of the labels); brackets: 95 % bootstrap over held-out questions, first seed.", ""]
     write_report("learning_curve", "Learning curve of the judge", body, {"curve": raw}, load_settings("embedded", env={}))
+
+
+def _sft_lines(all_rows: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]], pool: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The adapter alone, and with a threshold or a head from the labels after its own."""
+    found = []
+    for name, minutes in {r["judge"]: r["minutes"] for r in all_rows if r["kind"] == SFT}.items():
+        size, _, seed = name.removeprefix("sft-").partition("-seed")
+        read = with_sft(held, all_rows, name)
+        after = with_sft(_draw(pool, int(size) + AFTER_SFT, int(seed))[int(size) :], all_rows, name)
+        if len(read) < len(held) or len(after) < AFTER_SFT:
+            continue
+        about = f"SFT on {size} (draw {seed}, {minutes} min)"
+        found.append({"judge": f"{about}, at 0.5", "labels": int(size), "seeds": [_one("", [], read)]})
+        for how in ("tuned threshold", "head: default without sampled answers"):
+            found.append({"judge": f"{about}, {how}", "labels": int(size) + AFTER_SFT, "seeds": [_one(how, after, read)]})
+    return found
 
 
 def _draw(pool: Sequence[dict[str, Any]], size: int, seed: int) -> list[dict[str, Any]]:
