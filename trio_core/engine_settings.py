@@ -35,7 +35,14 @@ class VllmSettings(Value):
     start: bool = False
     command: str = "vllm"
     """The executable of vLLM's own environment (it cannot share the app's)."""
+    tensor_parallel_size: int = Field(default=1, ge=1)
+    """GPUs that one copy of the model is spread over."""
+    data_parallel_size: int = Field(default=1, ge=1)
+    """Copies of the model behind one address; each takes `tensor_parallel_size` GPUs."""
+    distributed_executor_backend: Literal["mp", "ray"] | None = None
+    """Who runs workers and copies: processes of one host, or a Ray cluster that stands already; null = vLLM's choice (one host)."""
     args: tuple[str, ...] = ()
+    """More flags of `vllm serve`; they win over the ones above."""
     startup_s: float = Field(default=600.0, gt=0)
     adapters: dict[str, str] = Field(default_factory=dict)
     """Role -> PEFT folder on the server's machine; loaded at start as `<role>`."""

@@ -13,6 +13,7 @@ from tests.engines.stub_server import StubServer, says
 from trio_core.engine_settings import EngineSettings, VllmSettings
 from trio_core.engines.base import JudgeAdapter
 from trio_core.engines.vllm import VllmEngine
+from trio_core.engines.vllm_command import serve_command
 from trio_core.errors import EngineError, SettingsError
 from trio_core.settings import Settings
 
@@ -106,3 +107,22 @@ async def test_starting_needs_a_model_name(stub: StubServer, tmp_path: Path) -> 
     settings = EngineSettings(kind="vllm", base_url=stub.base_url, vllm=VllmSettings(start=True))
     with pytest.raises(SettingsError, match="engine.model"):
         await VllmEngine(Settings(data_dir=tmp_path, engine=settings)).start()
+
+
+PLAIN = ["vllm", "serve", "m", "--host", "127.0.0.1", "--port", "8000"]
+
+
+@pytest.mark.parametrize(("vllm", "flags"), [
+    ({}, []),
+    ({"args": ("--enable-lora",)}, ["--enable-lora"]),
+    ({"tensor_parallel_size": 2}, ["--tensor-parallel-size", "2"]),
+    ({"data_parallel_size": 4}, ["--data-parallel-size", "4", "--api-server-count", "1"]),
+    ({"distributed_executor_backend": "mp"}, ["--distributed-executor-backend", "mp"]),
+    ({"tensor_parallel_size": 16, "distributed_executor_backend": "ray"},
+     ["--tensor-parallel-size", "16", "--distributed-executor-backend", "ray"]),
+    ({"data_parallel_size": 2, "distributed_executor_backend": "ray", "args": ("--api-server-count", "2")},
+     ["--distributed-executor-backend", "ray", "--data-parallel-size", "2", "--api-server-count", "1", "--data-parallel-backend", "ray",
+      "--api-server-count", "2"]),
+])
+def test_the_command_names_copies_gpus_and_who_runs_them(vllm: dict[str, object], flags: list[str]) -> None:
+    assert serve_command(EngineSettings(kind="vllm", model="m", vllm=VllmSettings(**vllm))) == [*PLAIN, *flags]  # type: ignore[arg-type]

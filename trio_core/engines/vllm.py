@@ -7,12 +7,12 @@ import os
 import sys
 import time
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from trio_core.engines.base import JudgeAdapter
 from trio_core.engines.client import OpenAIEngine
 from trio_core.engines.process import ServerProcess, child_environment
-from trio_core.errors import EngineError, EngineUnreachable, SettingsError
+from trio_core.engines.vllm_command import serve_command
+from trio_core.errors import EngineError, EngineUnreachable
 from trio_core.settings import Settings
 
 DEFAULT_MAX_RANK = 16
@@ -103,11 +103,7 @@ class VllmEngine(OpenAIEngine):
         raise EngineError(f"vLLM did not load the adapter {name!r} from {folder} (HTTP {response.status_code}: {text}); {hint}")
 
     async def _spawn(self) -> ServerProcess:
-        if not self.settings.model:
-            raise SettingsError("engine.vllm.start needs engine.model: the model that vLLM is to serve")
-        where, vllm = urlsplit(self.settings.base_url), self.settings.vllm
-        command = [sys.executable, "-m", "trio_core.engines.tether", str(os.getpid()), vllm.command, "serve", self.settings.model,
-                   "--host", where.hostname or "127.0.0.1", "--port", str(where.port or 8000), *vllm.args]
+        command = [sys.executable, "-m", "trio_core.engines.tether", str(os.getpid()), *serve_command(self.settings)]
         key = {"VLLM_API_KEY": self._api_key} if self._api_key else {}
         env = child_environment({"VLLM_ALLOW_RUNTIME_LORA_UPDATING": "1", **key})
         return await ServerProcess.spawn(command, env, log_file=self._data_dir / "logs" / "vllm.log")
