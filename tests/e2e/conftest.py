@@ -32,7 +32,7 @@ FLAGS = [
     "--disable-sync",
 ]
 START_S = 120
-expect.set_options(timeout=30_000)  # shared machines are slow at times; nothing here measures speed
+expect.set_options(timeout=60_000)  # shared machines are slow at times; nothing here measures speed
 
 
 class App(NamedTuple):
@@ -58,6 +58,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if here in item.path.parents:
             item.add_marker(pytest.mark.slow)
+            if item.get_closest_marker("timeout") is None:
+                item.add_marker(pytest.mark.timeout(420))
             if absent:
                 item.add_marker(pytest.mark.skip(reason=f"no browser at {CHROMIUM} (set TRIOSCOPE_CHROMIUM)"))
 
@@ -160,7 +162,7 @@ def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
         context = browser.new_context(**{"viewport": {"width": 1440, "height": 960}, **options})
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(30_000)
+        page.set_default_timeout(60_000)
         page.on("pageerror", lambda error: faults.append(f"script error: {error}"))
         page.on("dialog", lambda dialog: (faults.append(f"dialog: {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda r: faults.append(f"foreign request: {r.url}") if r.url.startswith("http") and "//127.0.0.1" not in r.url else None)
