@@ -17,7 +17,8 @@ import re
 import string
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -113,6 +114,12 @@ def score(prediction: str, golds: Sequence[str]) -> dict[str, float]:
     """
     if not golds:
         return {}
+    return dict(_scored(prediction, tuple(golds)))
+
+
+@lru_cache(maxsize=256)
+def _scored(prediction: str, golds: tuple[str, ...]) -> Mapping[str, float]:
+    """Remembered, because a run of an evaluation is scored as it answers and once more for its row."""
     empty = not prediction.strip()
     scores = {name: 0.0 if empty else max(rule(prediction, g) for g in golds) for name, rule in METRICS.items()}
     return scores | {"answer_tokens": float(len(_tokens(prediction)))}

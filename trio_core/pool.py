@@ -50,7 +50,11 @@ def _blocks(pool: Sequence[PoolEntry], repeats: Repeats, left_out: frozenset[tup
 
 def pool_text(pool: Sequence[PoolEntry], repeats: Repeats = "full", left_out: frozenset[tuple[int, int]] = frozenset()) -> str:
     """The pool in the order of retrieval. `left_out` holds (query number, position) pairs, both from 1."""
-    return "\n\n".join("\n".join(lines) for lines in _blocks(pool, repeats, left_out)) or "(none)"
+    return _joined(_blocks(pool, repeats, left_out))
+
+
+def _joined(blocks: Iterable[list[str]]) -> str:
+    return "\n\n".join("\n".join(lines) for lines in blocks) or "(none)"
 
 
 async def fit_pool(pool: Sequence[PoolEntry], budget: int | None, count: Counter, repeats: Repeats = "full") -> FittedPool:
@@ -60,18 +64,19 @@ async def fit_pool(pool: Sequence[PoolEntry], budget: int | None, count: Counter
     """
     sizes: dict[tuple[int, int], int] = {}
     total = 0
-    for number, lines in enumerate(_blocks(pool, repeats, frozenset()), 1):
+    blocks = list(_blocks(pool, repeats, frozenset()))
+    for number, lines in enumerate(blocks, 1):
         for position, line in enumerate(lines):
             sizes[number, position] = await count(line)
             total += sizes[number, position] + 1
+    if budget is None or total <= budget:
+        return FittedPool(_joined(blocks), total, ())
     left_out: set[tuple[int, int]] = set()
-    if budget is not None and total > budget:
-        candidates = sorted((key for key in sizes if key[1] > 0), key=lambda key: (-key[1], -key[0]))
-        for key in candidates:
-            if total <= budget:
-                break
-            left_out.add(key)
-            total -= sizes[key] + 1
+    for key in sorted((key for key in sizes if key[1] > 0), key=lambda key: (-key[1], -key[0])):
+        if total <= budget:
+            break
+        left_out.add(key)
+        total -= sizes[key] + 1
     dropped = tuple(pool[n - 1].hits[p - 1].passage.id for n, p in sorted(left_out))
     return FittedPool(pool_text(pool, repeats, frozenset(left_out)), total, dropped)
 

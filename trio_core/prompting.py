@@ -70,7 +70,26 @@ def load_prompts(method: str, overrides: Mapping[str, RoleSettings] | None = Non
 
     Raises SettingsError for a file that is absent, no YAML, or uses a variable that the role does not offer.
     """
-    overrides = overrides or {}
+    own = tuple((role, settings, _stamp(settings.prompt_file)) for role, settings in (overrides or {}).items())
+    return _loaded(method, own)
+
+
+Stamp = tuple[int, int, int] | None
+
+
+def _stamp(path: Path | None) -> Stamp:
+    """Changes when the file does; costs no reading."""
+    try:
+        stat = path.stat() if path else None
+    except OSError:
+        return None
+    return (stat.st_ino, stat.st_size, stat.st_mtime_ns) if stat else None
+
+
+@lru_cache(maxsize=128)
+def _loaded(method: str, own: tuple[tuple[str, RoleSettings, Stamp], ...]) -> PromptBook:
+    """Made once for each method and state of a user's files: every run asks for it."""
+    overrides = {role: settings for role, settings, _ in own}
     roles = {}
     for source in (f"{method}", "judge"):
         data = _bundled(source)

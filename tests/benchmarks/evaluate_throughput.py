@@ -24,7 +24,7 @@ from tests.benchmarks.common import table, write_report
 from trio_core.datasets import map_evidence, open_dataset
 from trio_core.engines.scripted import Reply, ScriptedEngine
 from trio_core.evaluation.batch import Batch, Plan
-from trio_core.evaluation.rows import append_row
+from trio_core.evaluation.rows import RowFile
 from trio_core.evaluation.values import Entrant, EvaluationStore, Progress, Row
 from trio_core.memory_store import MemoryStore
 from trio_core.retrieval.corpus import Corpus
@@ -108,12 +108,13 @@ def measure(settings: Settings, store: EvaluationStore, args: argparse.Namespace
     bench = Workbench(settings, store)
     bench.engine = Sleeper(args.delay)
     calls: list[int] = []
+    rows = RowFile(folder / "rows.jsonl")
     memory: list[tuple[int, int]] = []
     process = psutil.Process()
 
     def on_row(row: Row) -> None:
         calls.append(row.calls)
-        append_row(folder / "rows.jsonl", row)
+        rows.append(row)
 
     def on_progress(step: Progress) -> None:
         if step.done and step.done % max(step.total // 10, 1) == 0 and (not memory or memory[-1][0] != step.done):
@@ -130,6 +131,7 @@ def measure(settings: Settings, store: EvaluationStore, args: argparse.Namespace
         seconds, busy = time.monotonic() - began, sum(process.cpu_times()[:2]) - cpu
     finally:
         bench.close()
+        rows.close()
     ideal = sum(calls) * args.delay / args.concurrency
     return {
         "runs": len(calls), "runs at once": args.concurrency, "seconds a call": args.delay, "calls": sum(calls), "seconds": round(seconds, 2),

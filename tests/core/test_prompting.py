@@ -32,6 +32,19 @@ def test_slots_are_filled_once_and_missing_ones_are_listed() -> None:
         prompt.render()
 
 
+def test_a_prompt_file_is_read_again_when_it_changes(tmp_path: Path) -> None:
+    own = tmp_path / "judge.yaml"
+    roles = {"judge": RoleSettings(prompt_file=own)}
+    own.write_text("user: 'One: {{pool}} {{question}}'\n")
+    first = load_prompts("trio", roles)
+    assert load_prompts("trio", roles) is first
+    own.write_text("user: 'Another: {{pool}} {{question}}'\n")
+    assert load_prompts("trio", roles)["judge"].user.startswith("Another")
+    own.unlink()
+    with pytest.raises(SettingsError, match="does not exist"):
+        load_prompts("trio", roles)
+
+
 def test_a_users_prompt_changes_the_version_and_may_not_ask_for_more(tmp_path: Path) -> None:
     own = tmp_path / "judge.yaml"
     own.write_text("user: 'Pool: {{pool}} Q: {{question}}'\nmax_tokens: 5\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from tests.evaluation.helpers import row
 from tests.ui.judging_helpers import fill
 from trio_core.evaluation.order import Order, write_order
 from trio_core.evaluation.report import ROWS
-from trio_core.evaluation.rows import append_row
+from trio_core.evaluation.rows import RowFile
 from trio_core.evaluation.wish import Wish
 
 
@@ -39,10 +40,11 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
 def evaluation(folder: Path) -> None:
     """One with a difference, rounds, hops, recall and a failed run."""
     write_order(folder, Order(wish=Wish(dataset="demo", methods=("trio", "maps")), created=datetime.now(UTC), by="ann", questions=2))
-    for method, ems in (("trio", (1.0, 0.0)), ("maps", (0.0, 0.0))):
-        for n, em in enumerate(ems):
-            append_row(folder / ROWS, row(method, f"q{n}", em=em, run_id=f"{method}{n}", rounds=1 + n, hops=2, type="bridge", recall=(0.5, 1.0), answer="Delft"))
-    append_row(folder / ROWS, row("maps", "q2", em=0.0, run_id="gone", status="failed", reason="EngineTimeout: no token for 30 s"))
+    with closing(RowFile(folder / ROWS)) as file:
+        for method, ems in (("trio", (1.0, 0.0)), ("maps", (0.0, 0.0))):
+            for n, em in enumerate(ems):
+                file.append(row(method, f"q{n}", em=em, run_id=f"{method}{n}", rounds=1 + n, hops=2, type="bridge", recall=(0.5, 1.0), answer="Delft"))
+        file.append(row("maps", "q2", em=0.0, run_id="gone", status="failed", reason="EngineTimeout: no token for 30 s"))
 
 
 def faults(page: Page) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from tests.core.helpers import PASSAGES
 from tests.evaluation.helpers import row
 from trio_core.datasets import Question
 from trio_core.errors import InputError
-from trio_core.evaluation.rows import append_row, latest, mend, read_rows, recall_by_round, row_of, scores_of, support
+from trio_core.evaluation.rows import RowFile, latest, mend, read_rows, recall_by_round, row_of, scores_of, support
 from trio_core.events import (
     Answered,
     LLMCalled,
@@ -79,13 +79,16 @@ def test_recall_and_support_edges() -> None:
 
 def test_the_file_survives_a_cut_line(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
-    append_row(path, row(question="q1", reason="first"))
-    append_row(path, row(question="q2"))
-    with path.open("a") as file:
-        file.write('{"run_id": "cut')
+    file = RowFile(path)
+    file.append(row(question="q1", reason="first"))
+    file.append(row(question="q2"))
+    assert len(list(read_rows(path))) == 2  # while the file is open
+    file.close()
+    with path.open("a") as cut:
+        cut.write('{"run_id": "cut')
     assert [r.question_id for r in read_rows(path)] == ["q1", "q2"]
     mend(path)
-    append_row(path, row(question="q1", reason="later"))
+    file.append(row(question="q1", reason="later"))
     rows = latest(read_rows(path))
     assert len(rows) == 2 and rows[("trio", "d", "q1", 0)].reason == "later"
     path.write_text("{}\n" + path.read_text())

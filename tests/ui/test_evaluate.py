@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from trio_core.evaluation.order import Order, write_order
 from trio_core.evaluation.report import ROWS
 from trio_core.evaluation.report_tables import tables
 from trio_core.evaluation.results import Spent
-from trio_core.evaluation.rows import append_row
+from trio_core.evaluation.rows import RowFile
 from trio_core.evaluation.service import EvaluationService, Standing
 from trio_core.evaluation.summary import summarize
 from trio_core.evaluation.values import Progress, Row
@@ -129,8 +130,9 @@ class _Workplace:
 def workplace(tmp_path: Path) -> _Workplace:
     folder = tmp_path / "evaluations" / "eval-1"
     write_order(folder, Order(wish=Wish(dataset="demo", methods=("trio", "maps")), created=datetime.now(UTC), questions=3))
-    for r in some_rows():
-        append_row(folder / ROWS, r)
+    with closing(RowFile(folder / ROWS)) as file:
+        for r in some_rows():
+            file.append(r)
     return _Workplace(tmp_path)
 
 

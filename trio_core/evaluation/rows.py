@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 from pydantic import ValidationError
 
@@ -98,10 +99,25 @@ def mend(path: Path) -> None:
             file.truncate(body.rfind(b"\n") + 1)
 
 
-def append_row(path: Path, row: Row) -> None:
-    """One row at once, whole, so that a crash loses none."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(row.model_dump_json() + "\n")
+class RowFile:
+    """Adds rows to a file, each at once and whole, so that a crash loses none. Made by the first row, open until `close`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file: BinaryIO | None = None
+
+    def append(self, row: Row) -> None:
+        """Returns once the operating system has the line."""
+        if self._file is None:
+            self._file = self._path.open("ab")
+        self._file.write(row.model_dump_json().encode() + b"\n")
+        self._file.flush()
+
+    def close(self) -> None:
+        """The next row opens the file again."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
 
 
 def read_rows(path: Path) -> Iterator[Row]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trio_core.evaluation.batch import Batch
 from trio_core.evaluation.report import ROWS, about, write_report
-from trio_core.evaluation.rows import append_row, latest, mend, read_rows
+from trio_core.evaluation.rows import RowFile, latest, mend, read_rows
 from trio_core.evaluation.summary import Summary, summarize
 from trio_core.evaluation.values import EvaluationStore, Progress, Row
 from trio_core.evaluation.wish import Ready
@@ -31,7 +31,8 @@ class EvaluationTask:
         path = folder / ROWS
         mend(path)
         have = frozenset(r.run_id for r in read_rows(path) if r.status not in ("interrupted", "stopped"))
-        self._batch = Batch(ready.plan, bench.hub, store, concurrency, lambda row: append_row(path, row), on_progress, have)
+        self._rows = RowFile(path)
+        self._batch = Batch(ready.plan, bench.hub, store, concurrency, self._rows.append, on_progress, have)
         # Not `Thread.join`: Ctrl-C inside it makes Python 3.11 take a living thread for an ended one.
         self._ended = threading.Event()
         self._begun = False
@@ -92,5 +93,6 @@ class EvaluationTask:
         except Exception as error:  # `wait` raises it, a page shows it
             self.error = error
         finally:
+            self._rows.close()
             self._ended.set()
 
