@@ -12,6 +12,8 @@
     python -m training rollback
     python -m training jobs [--abort ID | --resume ID]
     python -m training pipeline run|plan|show --out DIR   TRIO's three agents from questions and a corpus (its own flags: see --help)
+    python -m training footprint --run DIR                one base with three adapters against three checkpoints, in bytes
+    python -m training merge --base MODEL --adapter FOLDER --out FOLDER   a checkpoint with the adapter merged in, checked
 
 All take the settings flags (--profile, --settings, --set). An app on the same data folder sees everything at once; only a judge
 promoted here becomes live there at its next start.
@@ -24,7 +26,7 @@ import sys
 
 from storage.store import open_store
 from storage.values import SnapshotRequest
-from training import cli_jobs
+from training import cli_jobs, footprint_cli, merge_cli
 from training.cli_jobs import follow, pairs
 from training.service import TrainingService
 from training.values import TrainingPlan
@@ -125,6 +127,10 @@ def main(argv: list[str] | None = None) -> int:
         from training.pipeline import cli  # with the retriever's and the engines' imports, which no other command needs
 
         return cli.main(given[1:])
+    if given[:1] == ["footprint"]:
+        return footprint_cli.main(given[1:])
+    if given[:1] == ["merge"]:
+        return merge_cli.main(given[1:])
     args = parser().parse_args(given)
     try:
         settings = settings_from_args(args)

@@ -75,6 +75,7 @@ def make_plan(profile: PipelineProfile, settings: Settings, folder: Path) -> Pla
         "judge": _step(f"{votes} votes a pool, then SFT", samples=pools, calls=pools and pools * votes,
                        steps=pools and math.ceil(pools * KEPT_VOTES / profile.judge.batch_size * profile.judge.epochs),
                        seconds=pools and pools * KEPT_VOTES * cost.judge_s),
+        "serving": _step("settings of the server, footprint" + (", merged checkpoints" if profile.serving.merge else "")),
     }
     steps = []
     for step in STEPS:

@@ -138,6 +138,13 @@ class JudgeSettings(Value):
     max_tokens: int = Field(default=6144, ge=16)
 
 
+class ServingSettings(Value):
+    """How the agents leave the pipeline."""
+
+    merge: bool = False
+    """Also a merged checkpoint for each agent, as large as the base model each."""
+
+
 class CostSettings(Value):
     """GPU seconds a sample, for the estimate before anything was measured (a run's own manifests take precedence)."""
 
@@ -164,6 +171,7 @@ class PipelineProfile(Value):
     answer: AnswerSettings = AnswerSettings()
     query: QuerySettings = QuerySettings()
     judge: JudgeSettings = JudgeSettings()
+    serving: ServingSettings = ServingSettings()
     cost: CostSettings = CostSettings()
 
 

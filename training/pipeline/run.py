@@ -1,4 +1,4 @@
-"""A run of the pipeline: five steps in order, each once. Run again with the same folder it goes on where it stopped."""
+"""A run of the pipeline: six steps in order, each once. Run again with the same folder it goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -10,10 +10,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import yaml
-
 from training.base_model import pick_device
-from training.pipeline import answer, debate, judge, manifest, query, questions, records
+from training.pipeline import answer, debate, judge, manifest, query, questions, records, serving
 from training.pipeline.card import write_card
 from training.pipeline.context import Context, needs_tiny
 from training.pipeline.manifest import StepManifest
@@ -24,7 +22,6 @@ from trio_core.errors import TrainingError
 from trio_core.settings import Settings
 
 PROFILE = "profile.json"
-SERVING = "serving.yaml"
 logger = logging.getLogger(__name__)
 
 
@@ -43,9 +40,10 @@ class Step(NamedTuple):
 STEPS = (
     Step("questions", ("questions", "corpus"), (), questions.run),
     Step("debate", ("debate", "corpus"), ("questions",), debate.run),
-    Step("answer", ("answer",), ("debate",), answer.run, "stage2/adapter"),
-    Step("query", ("query", "corpus"), ("debate", "answer"), query.run, "adapter"),
-    Step("judge", ("judge",), ("debate", "answer"), judge.run, "adapter"),
+    Step("answer", ("answer",), ("debate",), answer.run, serving.AGENTS["answer"]),
+    Step("query", ("query", "corpus"), ("debate", "answer"), query.run, serving.AGENTS["query"]),
+    Step("judge", ("judge",), ("debate", "answer"), judge.run, serving.AGENTS["judge"]),
+    Step("serving", ("serving",), tuple(serving.AGENTS), serving.run),
 )
 
 
@@ -75,6 +73,8 @@ def run_pipeline(profile: PipelineProfile, settings: Settings, folder: Path, sto
     folder.mkdir(parents=True, exist_ok=True)
     for name in names[names.index(again):] if again else ():
         shutil.rmtree(folder / name, ignore_errors=True)
+    if not (folder / PROFILE).exists():  # so that a run can be looked at from its first minute
+        records.write_json(folder / PROFILE, profile.model_dump(mode="json"))
     context = _context(profile, settings, folder, stop, snapshot_id)
     done: dict[str, StepManifest] = {}
     for step in STEPS[: names.index(until) + 1] if until else STEPS:
@@ -82,15 +82,8 @@ def run_pipeline(profile: PipelineProfile, settings: Settings, folder: Path, sto
         done[step.name] = _one(step, context, done)
         records.write_json(folder / PROFILE, profile.model_dump(mode="json"))
     if len(done) == len(STEPS):
-        _write_serving(context)
+        serving.write_settings(context)
     return done
-
-
-def _write_serving(context: Context) -> None:
-    """Settings of the app that serve one base model with the three adapters (`--settings FILE`)."""
-    adapters = {step.name: str((context.step(step.name) / step.agent).resolve()) for step in STEPS if step.agent}
-    served = {"engine": {"kind": "vllm", "model": context.base, "vllm": {"adapters": adapters}}}
-    (context.folder / SERVING).write_text(yaml.safe_dump(served, sort_keys=False), encoding="utf-8")
 
 
 def _context(profile: PipelineProfile, settings: Settings, folder: Path, stop: StopRequest, snapshot_id: int | None) -> Context:
