@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import secrets
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
@@ -15,7 +14,7 @@ from storage.recording import record, touch
 from storage.tables import EventRow, RunRow
 from trio_core.errors import StoreError
 from trio_core.events import RunFailed, StoredEvent, Totals, event_to_json, is_end
-from trio_core.runs import ENDED, RunRequest, RunStatus
+from trio_core.runs import ENDED, RunRequest, RunStatus, new_run_id
 
 _INTERRUPTED = ("The app stopped while this run was going on. What it had found is kept: continue the run from its last "
                 "stored round, or start it anew.")
@@ -27,7 +26,9 @@ class RunRecorder(Database):
     @writes
     def create_run(self, session: Session, request: RunRequest) -> str:
         """Stores a wish with status `queued` and returns the run's id."""
-        return self._new_run(session, request)
+        run_id = new_run_id()
+        self._new_runs(session, {run_id: request})
+        return run_id
 
     @writes
     def append(self, session: Session, run_id: str, event: StoredEvent) -> None:
@@ -43,8 +44,9 @@ class RunRecorder(Database):
         self._append(session, run_id, events)
 
     @writes
-    def append_runs(self, session: Session, batch: Mapping[str, Sequence[StoredEvent]]) -> None:
-        """`append` for events of several runs in one transaction, without the check that tells which event is stored already."""
+    def append_runs(self, session: Session, batch: Mapping[str, Sequence[StoredEvent]], wishes: Mapping[str, RunRequest]) -> None:
+        """New runs and events of several runs in one transaction, without the check that tells which event is stored already."""
+        self._new_runs(session, wishes)
         record(self, session, batch)
 
     @writes
@@ -91,19 +93,21 @@ class RunRecorder(Database):
         known = session.scalar(select(RunRow.id).where(RunRow.content_key == key))
         if known is not None:
             return known
-        run_id = self._new_run(session, request, key)
+        run_id = new_run_id()
+        self._new_runs(session, {run_id: request}, key)
         self._append(session, run_id, events)
         return run_id
 
-    def _new_run(self, session: Session, request: RunRequest, content_key: str | None = None) -> str:
-        run_id, now = secrets.token_hex(8), self.clock()
-        session.connection().execute(insert(RunRow.__table__), {
+    def _new_runs(self, session: Session, wishes: Mapping[str, RunRequest], content_key: str | None = None) -> None:
+        if not wishes:
+            return
+        now = self.clock()
+        session.connection().execute(insert(RunRow.__table__), [{
             "id": run_id, "question": request.question, "method": request.method, "status": "queued", "origin": request.origin,
             "dataset": request.dataset, "question_id": request.question_id, "owner": request.owner, "group_id": request.group,
             "request": request.model_dump_json(), "search_text": request.question.casefold(), "created": now, "heartbeat": now,
             "reason": "", "content_key": content_key,
-        })
-        return run_id
+        } for run_id, request in wishes.items()])
 
     def _append(self, session: Session, run_id: str, events: Sequence[StoredEvent]) -> None:
         if events:

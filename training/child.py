@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, Protocol
 
+from training import process
 from trio_core.errors import TrioscopeError
 
 RESULT = "result.json"
@@ -40,6 +42,7 @@ def run_job(config_file: Path, logger: logging.Logger, work: Callable[[str, Path
     `work` gets the config as text and the job's folder; `failed` makes a result of a reason.
     """
     folder = config_file.parent
+    process.note(folder, os.getpid())  # an app that was killed as it started this process could not write it down
     (folder / RESULT).unlink(missing_ok=True)
     try:
         result = work(config_file.read_text(encoding="utf-8"), folder)

@@ -32,6 +32,7 @@ from trio_core.values import Value
 KINDS = {"sft": "training.sft", "votes": "training.work", "threshold": "training.work", "head": "training.work", "gate": "training.work"}
 """Kind of job -> the module of its process."""
 INTERRUPTED = "interrupted: can be resumed"
+UNBEGUN = "the app ended before the job's files were written; start a new job"
 POLL_S = 1.0
 HEARTBEAT_S = 10.0
 TAIL_BYTES = 16_384
@@ -92,7 +93,8 @@ class Jobs:
             folder.mkdir(parents=True)
             for name, found in (rows or {}).items():
                 write_rows(folder / name, found)
-            (folder / "config.json").write_text(config(job.id).model_dump_json(indent=1), encoding="utf-8")
+            (folder / "config.part").write_text(config(job.id).model_dump_json(indent=1), encoding="utf-8")
+            (folder / "config.part").replace(folder / "config.json")  # last and in one step: where it lies, the files are whole
             return self._launch(job)
 
     def _refuse_second(self) -> None:
@@ -218,15 +220,20 @@ class Jobs:
         for job in self._store.jobs():
             if job.kind not in KINDS or job.state not in ACTIVE:
                 continue
-            if job.state == "queued":
-                now = self._store.set_job_state(job.id, "failed", error=INTERRUPTED)
-            else:
-                now = self.look(job.id)
+            now = self._left_in_line(job) if job.state == "queued" else self.look(job.id)
             if now.state in ACTIVE:
                 self._follow(job.id)
             else:
                 ended.append(job.id)
         return ended
+
+    def _left_in_line(self, job: Job) -> Job:
+        """A queued job of an app that is gone: its process runs already, or it never came."""
+        pid = process.pid_of(self.folder(job.id))
+        if pid is not None:
+            return self._store.set_job_state(job.id, "running", pid=pid, log_path=self._relative(self.folder(job.id) / "log.txt"))
+        whole = (self.folder(job.id) / "config.json").exists()
+        return self._store.set_job_state(job.id, "failed", error=INTERRUPTED if whole else UNBEGUN)
 
     def _follow(self, job_id: int) -> None:
         threading.Thread(target=self._watch, args=(job_id,), name=f"training-job-{job_id}", daemon=True).start()

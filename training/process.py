@@ -24,14 +24,27 @@ def spawn(command: Sequence[str], cwd: Path, log: Path, folder: Path, env: Mappi
     with log.open("ab") as out:
         child = subprocess.Popen(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
                                  start_new_session=True, env={**os.environ, **(env or {})})
-    identity = {"pid": child.pid, "started": psutil.Process(child.pid).create_time()}
-    (folder / FILE).write_text(json.dumps(identity), encoding="utf-8")
+    note(folder, child.pid)
     return child
+
+
+def note(folder: Path, pid: int) -> None:
+    """Writes down, in one step, which process works in a job's folder."""
+    identity = {"pid": pid, "started": psutil.Process(pid).create_time()}
+    temporary = folder / f"{FILE}.{os.getpid()}.part"
+    temporary.write_text(json.dumps(identity), encoding="utf-8")
+    temporary.replace(folder / FILE)
+
+
+def pid_of(folder: Path) -> int | None:
+    """The id of the job's process; null if it is gone."""
+    process = _process(folder)
+    return process.pid if process else None
 
 
 def alive(folder: Path) -> bool:
     """Whether the job's process still runs."""
-    return _process(folder) is not None
+    return pid_of(folder) is not None
 
 
 def end(folder: Path, force: bool = False) -> bool:

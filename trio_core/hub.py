@@ -1,7 +1,7 @@
 """The run hub: runs live here, outside any browser event, and every event is stored before anybody sees it.
 
-A run does not wait for the store: its events go to the recorder, which stores what has gathered of all runs in one transaction
-and then shows it. A store that fails ends the run.
+A run does not wait for the store: the wish for it and its events go to the recorder, which stores what has gathered of all runs
+in one transaction and then shows it. A store that fails ends the run.
 
 Pages and the command line only look: `poll` returns what is new after a sequence number, for running and for stored runs alike,
 so a reload, a second tab or a closed tab changes nothing for the run. The hub works inside one event loop
@@ -21,9 +21,10 @@ from trio_core.driver import drive, stopped
 from trio_core.errors import InputError, StoreError
 from trio_core.events import BaseEvent, LLMCalled, RunStarted, StoredEvent, TextDelta, is_end
 from trio_core.fork import forked_events
+from trio_core.live_run import LiveRun, LiveText, Snapshot
 from trio_core.methods.base import Method
 from trio_core.recorder import Recorder
-from trio_core.runs import ENDED, RunInfo, RunRequest, RunStatus, RunStore
+from trio_core.runs import ENDED, RunInfo, RunRequest, RunStore, new_run_id
 from trio_core.settings import RunSettings
 from trio_core.values import ForkPoint
 
@@ -41,46 +42,6 @@ class Prepared(NamedTuple):
     started: RunStarted
 
 
-class LiveText(NamedTuple):
-    """Text of the call that is being written."""
-
-    round: int
-    role: str
-    text: str
-
-
-class Snapshot(NamedTuple):
-    """What a page needs to draw: new events, the text being written, where the run stands."""
-
-    events: Sequence[StoredEvent]
-    live: LiveText | None
-    status: RunStatus
-    waiting: int
-    """Runs ahead in the line while queued."""
-    fault: str = ""
-    """A fault that could not be stored (the store itself failed)."""
-
-
-class _Run:
-    """A run of this process, in memory beside the store."""
-
-    def __init__(self, request: RunRequest, earlier: Sequence[StoredEvent]) -> None:
-        self.request = request
-        self.events: list[StoredEvent] = list(earlier)
-        self.live: LiveText | None = None
-        self.status: RunStatus = "queued"
-        self.fault = ""
-        self.task: asyncio.Task[None] | None = None
-        self.stopping_as = "stopped"
-        self.begun = self.cancelled = False
-
-    def cancel(self) -> None:
-        """Cancels the task. One that has not taken its first step would end without a word to the store: it cancels itself in that step."""
-        self.cancelled = True
-        if self.task is not None and self.begun:
-            self.task.cancel()
-
-
 class RunHub:
     """Starts, stops and continues runs; `prepare` builds the method for a request (it may wait for the engine)."""
 
@@ -89,7 +50,7 @@ class RunHub:
         self._store = store
         self._recorder = Recorder(store)
         self._settings = settings
-        self._runs: dict[str, _Run] = {}
+        self._runs: dict[str, LiveRun] = {}
         self._line: list[str] = []
         self._slots = asyncio.Semaphore(settings.max_running)
         self._lock = threading.Lock()
@@ -101,10 +62,16 @@ class RunHub:
         self._pulse = asyncio.create_task(self._beat())
 
     async def start(self, request: RunRequest) -> str:
-        """Stores the wish and begins the run. Raises InputError for a question that cannot be asked, StoreError."""
+        """Begins the run and returns once the wish is stored. Raises InputError for a question that cannot be asked, StoreError."""
         request = request.model_copy(update={"question": check_question(request.question, self._settings.question_chars)})
-        run_id = await asyncio.to_thread(self._store.create_run, request)
-        self._begin(run_id, _Run(request, ()))
+        run_id, run = new_run_id(), LiveRun(request, ())
+        task = self._begin(run_id, run, request)
+        try:
+            await run.line.wished()
+        except StoreError:  # there is no such run
+            await asyncio.wait([task])
+            self.forget(run_id)
+            raise
         return run_id
 
     async def resume(self, run_id: str) -> None:
@@ -116,13 +83,15 @@ class RunHub:
             raise InputError(f"run {run_id!r} is {info.status}; only an interrupted, stopped or failed run can be continued")
         earlier = await asyncio.to_thread(self._store.events, run_id)
         await asyncio.to_thread(self._store.reopen_run, run_id)
-        self._begin(run_id, _Run(info.request, earlier))
+        self._begin(run_id, LiveRun(info.request, earlier))
 
-    def _begin(self, run_id: str, run: _Run) -> None:
+    def _begin(self, run_id: str, run: LiveRun, wish: RunRequest | None = None) -> asyncio.Task[None]:
+        run.line = self._recorder.line(run_id, lambda event: self._show(run, event), lambda fault: _failed(run, fault), wish)
         with self._lock:
             self._runs[run_id] = run
             self._line.append(run_id)
         run.task = asyncio.create_task(self._work(run_id, run), name=f"run {run_id}")
+        return run.task
 
     async def stop(self, run_id: str) -> None:
         """Stops a run: the server's call is closed, the stop is stored. Nothing happens to a run that has ended."""
@@ -153,6 +122,12 @@ class RunHub:
         if run and run.task:
             await asyncio.wait([run.task])
 
+    async def driven(self, run_id: str) -> None:
+        """Returns once a run of this process asks nothing more of engine and retriever; `wait` tells when its end is stored."""
+        run = self._runs.get(run_id)
+        if run:
+            await run.driven.wait()
+
     def forget(self, run_id: str) -> None:
         """Lets go of a run that has ended: `poll` reads it from the store from now on (a batch of thousands stays small)."""
         with self._lock:
@@ -180,16 +155,14 @@ class RunHub:
         with self._lock:
             return [i for i, r in self._runs.items() if r.status not in ENDED]
 
-    async def _work(self, run_id: str, run: _Run) -> None:
+    async def _work(self, run_id: str, run: LiveRun) -> None:
         run.begun = True
         try:
-            if run.cancelled:
-                raise asyncio.CancelledError
-            async with self._slots:
-                with self._lock:
-                    self._line.remove(run_id)
-                    run.status = "running"
+            try:
                 await self._drive(run_id, run)
+            finally:
+                run.driven.set()
+                await run.line.finish()
         except asyncio.CancelledError:
             if run.fault:
                 self._unstored(run, run.fault)
@@ -206,38 +179,45 @@ class RunHub:
                     self._line.remove(run_id)
                 run.live = None
 
-    async def _drive(self, run_id: str, run: _Run) -> None:
+    async def _drive(self, run_id: str, run: LiveRun) -> None:
+        """From the waiting line to the run's last event, which is on its way to the store then."""
+        if run.cancelled:
+            raise asyncio.CancelledError
+        async with self._slots:
+            with self._lock:
+                self._line.remove(run_id)
+                run.status = "running"
+            await self._steps(run_id, run)
+
+    async def _steps(self, run_id: str, run: LiveRun) -> None:
         prepared = await self._prepare(run.request)
         if run.request.fork is not None and not run.events:
             await self._copy(run_id, run, prepared, run.request.fork)
         stream = drive(
             prepared.method, prepared.started, gold=run.request.gold, earlier=tuple(run.events), time_limit_s=self._settings.time_limit_s
         )
-        line = self._recorder.line(run_id, lambda event: self._show(run, event), lambda fault: _failed(run, fault))
-        try:
-            async with aclosing(stream) as events:  # type: ignore[type-var]
-                async for event in events:
-                    if isinstance(event, TextDelta):
-                        self._show_text(run, event)
-                    else:
-                        await line.put(event)  # type: ignore[arg-type]
-        finally:
-            await line.finish()
+        async with aclosing(stream) as events:  # type: ignore[type-var]
+            async for event in events:
+                if isinstance(event, TextDelta):
+                    self._show_text(run, event)
+                else:
+                    await run.line.put(event)  # type: ignore[arg-type]
 
-    async def _copy(self, run_id: str, run: _Run, prepared: Prepared, point: ForkPoint) -> None:
+    async def _copy(self, run_id: str, run: LiveRun, prepared: Prepared, point: ForkPoint) -> None:
         """Stores the fork's beginning: all of it, or nothing."""
+        await run.line.finish()
         original = await asyncio.to_thread(self._store.events, point.run_id)
         events = forked_events(prepared.method, prepared.started, original, point)
         await asyncio.to_thread(self._store.append_all, run_id, events)
         for event in events:
             self._show(run, event)
 
-    def _show_text(self, run: _Run, event: TextDelta) -> None:
+    def _show_text(self, run: LiveRun, event: TextDelta) -> None:
         """Live text is shown and never stored."""
         before = run.live.text if run.live and (run.live.round, run.live.role) == (event.round, event.role) else ""
         run.live = LiveText(event.round, event.role, before + event.text)
 
-    def _show(self, run: _Run, event: BaseEvent) -> None:
+    def _show(self, run: LiveRun, event: BaseEvent) -> None:
         with self._lock:
             run.events.append(event)  # type: ignore[arg-type]
             if isinstance(event, LLMCalled) and run.live and (run.live.round, run.live.role) == (event.round, event.role):
@@ -245,18 +225,18 @@ class RunHub:
             if is_end(event):
                 run.status = getattr(event, "status", "finished")
 
-    async def _end_from_outside(self, run_id: str, run: _Run) -> None:
+    async def _end_from_outside(self, run_id: str, run: LiveRun) -> None:
         if run.events and is_end(run.events[-1]) and run.status in ENDED:
             return
         message = "stopped by hand" if run.stopping_as == "stopped" else "the app was closed during this run; it can be continued"
         await self._store_end(run_id, run, stopped(run.events, run.stopping_as, message))
 
-    async def _end_with_fault(self, run_id: str, run: _Run, error: Exception) -> None:
+    async def _end_with_fault(self, run_id: str, run: LiveRun, error: Exception) -> None:
         event = stopped(run.events, "failed", f"{type(error).__name__}: {error}")
         acts = getattr(error, "acts", "developer")
         await self._store_end(run_id, run, event.model_copy(update={"error": type(error).__name__, "message": str(error), "acts": acts}))
 
-    async def _store_end(self, run_id: str, run: _Run, event: BaseEvent) -> None:
+    async def _store_end(self, run_id: str, run: LiveRun, event: BaseEvent) -> None:
         try:
             await asyncio.to_thread(self._store.append, run_id, event)  # type: ignore[arg-type]
         except StoreError as error:
@@ -264,7 +244,7 @@ class RunHub:
         else:
             self._show(run, event)
 
-    def _unstored(self, run: _Run, fault: str) -> None:
+    def _unstored(self, run: LiveRun, fault: str) -> None:
         log.error("the store failed: %s", fault)
         with self._lock:
             run.status, run.fault = "failed", fault
@@ -279,7 +259,7 @@ class RunHub:
                 log.warning("heartbeat: %s", error)
 
 
-def _failed(run: _Run, fault: StoreError) -> None:
+def _failed(run: LiveRun, fault: StoreError) -> None:
     """A store that fails ends the run."""
     run.fault = str(fault)
     run.cancel()

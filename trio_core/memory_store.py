@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 import threading
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
 from trio_core.errors import StoreError
 from trio_core.events import RunFailed, RunFinished, StoredEvent
-from trio_core.runs import RunInfo, RunRequest, RunStatus
+from trio_core.runs import RunInfo, RunRequest, RunStatus, new_run_id
 
 
 class MemoryStore:
@@ -22,14 +21,17 @@ class MemoryStore:
 
     def create_run(self, request: RunRequest) -> str:
         """A random id."""
-        run_id = secrets.token_urlsafe(9)
+        run_id = new_run_id()
+        self._create(run_id, request)
+        return run_id
+
+    def _create(self, run_id: str, request: RunRequest) -> None:
         info = RunInfo(
             id=run_id, question=request.question, method=request.method, status="queued", origin=request.origin,
             created=datetime.now(UTC), request=request, dataset=request.dataset, question_id=request.question_id, group=request.group,
         )
         with self._lock:
             self._runs[run_id], self._events[run_id] = info, []
-        return run_id
 
     def append(self, run_id: str, event: StoredEvent) -> None:
         """Refuses a number that is not the next."""
@@ -48,8 +50,10 @@ class MemoryStore:
         for event in events:
             self.append(run_id, event)
 
-    def append_runs(self, batch: Mapping[str, Sequence[StoredEvent]]) -> None:
+    def append_runs(self, batch: Mapping[str, Sequence[StoredEvent]], wishes: Mapping[str, RunRequest]) -> None:
         """Run by run."""
+        for run_id, request in wishes.items():
+            self._create(run_id, request)
         for run_id, events in batch.items():
             self.append_all(run_id, events)
 

@@ -1,4 +1,4 @@
-"""From runs to the store: what has gathered of all runs is stored in one transaction, and only then shown.
+"""From runs to the store: what has gathered of all runs, wishes and events, is stored in one transaction, and only then shown.
 
 No run waits for the store: it puts its events on its line and goes on, and waits only when it is far ahead. A store that
 refuses a batch is asked again run by run, so that one run's fault stays its own.
@@ -12,7 +12,7 @@ from functools import partial
 
 from trio_core.errors import StoreError
 from trio_core.events import StoredEvent
-from trio_core.runs import RunStore
+from trio_core.runs import RunRequest, RunStore
 
 PENDING = 256
 """Events of a run that may wait for the store before the run waits too."""
@@ -21,8 +21,9 @@ PENDING = 256
 class Line:
     """One run's way to the store. `show` gets each event once it is stored, `failed` the fault that ends the line."""
 
-    def __init__(self, recorder: Recorder, run_id: str, show: Callable[[StoredEvent], None], failed: Callable[[StoreError], None]) -> None:
-        self.run_id, self.show, self.failed = run_id, show, failed
+    def __init__(self, recorder: Recorder, run_id: str, show: Callable[[StoredEvent], None], failed: Callable[[StoreError], None],
+                 wish: RunRequest | None) -> None:
+        self.run_id, self.show, self.failed, self.wish = run_id, show, failed, wish
         self.waiting: list[StoredEvent] = []
         self.storing = 0
         self.fault: StoreError | None = None
@@ -37,10 +38,17 @@ class Line:
             self.waiting.append(event)
             self._recorder.wake(self)
 
+    async def wished(self) -> None:
+        """Returns once the wish is stored. Raises StoreError where it cannot be."""
+        while self.wish is not None and self.fault is None:
+            await self._move()
+        if self.wish is not None and self.fault is not None:
+            raise self.fault
+
     async def finish(self) -> None:
         """Returns once all is stored and shown, even while the run is being cancelled; the cancellation comes after."""
         cancelled: asyncio.CancelledError | None = None
-        while (self.waiting or self.storing) and self.fault is None:
+        while (self.wish or self.waiting or self.storing) and self.fault is None:
             try:
                 await self._move()
             except asyncio.CancelledError as error:
@@ -61,9 +69,13 @@ class Recorder:
         self._ready: dict[str, Line] = {}
         self._task: asyncio.Task[None] | None = None
 
-    def line(self, run_id: str, show: Callable[[StoredEvent], None], failed: Callable[[StoreError], None]) -> Line:
-        """A line for one run."""
-        return Line(self, run_id, show, failed)
+    def line(self, run_id: str, show: Callable[[StoredEvent], None], failed: Callable[[StoreError], None],
+             wish: RunRequest | None = None) -> Line:
+        """A line for one run; `wish` = the run is new, and this is stored before its events."""
+        line = Line(self, run_id, show, failed, wish)
+        if wish is not None:
+            self.wake(line)
+        return line
 
     def wake(self, line: Line) -> None:
         """The line has events waiting."""
@@ -75,7 +87,8 @@ class Recorder:
         while self._ready:
             lines, self._ready = list(self._ready.values()), {}
             batch = {line.run_id: self._take(line) for line in lines}
-            faults = await asyncio.to_thread(self._write, batch)
+            wishes = {line.run_id: line.wish for line in lines if line.wish is not None}
+            faults = await asyncio.to_thread(self._write, batch, wishes)
             for line in lines:
                 self._done(line, batch[line.run_id], faults.get(line.run_id))
 
@@ -84,17 +97,24 @@ class Recorder:
         line.storing = len(events)
         return events
 
-    def _write(self, batch: dict[str, Sequence[StoredEvent]]) -> dict[str, StoreError]:
+    def _write(self, batch: dict[str, Sequence[StoredEvent]], wishes: dict[str, RunRequest]) -> dict[str, StoreError]:
         """Faults by run."""
-        fault = _fault_of(lambda: self._store.append_runs(batch))
+        fault = _fault_of(lambda: self._store.append_runs(batch, wishes))
         if fault is None or len(batch) == 1:
             return dict.fromkeys(batch, fault) if fault else {}
-        alone = {run_id: _fault_of(partial(self._store.append_all, run_id, events)) for run_id, events in batch.items()}
+        alone = {run_id: _fault_of(partial(self._write_one, run_id, events, wishes.get(run_id))) for run_id, events in batch.items()}
         return {run_id: fault for run_id, fault in alone.items() if fault}
+
+    def _write_one(self, run_id: str, events: Sequence[StoredEvent], wish: RunRequest | None) -> None:
+        if wish is not None:
+            self._store.append_runs({run_id: events}, {run_id: wish})
+        else:
+            self._store.append_all(run_id, events)
 
     def _done(self, line: Line, events: Sequence[StoredEvent], fault: StoreError | None) -> None:
         line.storing = 0
         if fault is None:
+            line.wish = None
             for event in events:
                 line.show(event)
         else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, Protocol
@@ -45,6 +46,11 @@ class RunRequest(Value):
     evaluation: EvaluationMark | None = Field(default=None, exclude_if=absent)
 
 
+def new_run_id() -> str:
+    """Short, URL-safe, unguessable."""
+    return secrets.token_hex(8)
+
+
 class RunInfo(Value):
     """One run as lists show it. `answer`, `em` and the totals are null until the run has ended."""
 
@@ -73,7 +79,7 @@ class RunStore(Protocol):
     """What the hub needs of a store. Synchronous and thread-safe; the hub calls it off its event loop."""
 
     def create_run(self, request: RunRequest) -> str:
-        """Stores the wish with status `queued` and returns the run's id (short, URL-safe, unguessable)."""
+        """Stores the wish with status `queued` and returns the run's id."""
 
     def append(self, run_id: str, event: StoredEvent) -> None:
         """Stores one event; `(run, seq)` is unique. A queued run is running from its first event on. A `Verdict` also yields its label item and machine verdict.
@@ -84,8 +90,8 @@ class RunStore(Protocol):
     def append_all(self, run_id: str, events: Sequence[StoredEvent]) -> None:
         """`append` for several events in one transaction: all of them, or none."""
 
-    def append_runs(self, batch: Mapping[str, Sequence[StoredEvent]]) -> None:
-        """`append_all` for several runs in one transaction: all of them, or none."""
+    def append_runs(self, batch: Mapping[str, Sequence[StoredEvent]], wishes: Mapping[str, RunRequest]) -> None:
+        """New runs under the ids of `new_run_id`, then `append_all` for several runs, in one transaction: all of it, or nothing."""
 
     def set_status(self, run_id: str, status: RunStatus) -> None:
         """Changes a run's status (queued -> running -> stopping); ends come through `append`."""

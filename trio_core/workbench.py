@@ -20,7 +20,8 @@ from trio_core.events import RunStarted
 from trio_core.evidence import AnswerAgent, SampleSettings, VoteLabel
 from trio_core.evidence_task import EvidenceTask
 from trio_core.fork import fork_request, forked_events
-from trio_core.hub import Prepared, RunHub, Snapshot
+from trio_core.hub import Prepared, RunHub
+from trio_core.live_run import Snapshot
 from trio_core.loop_thread import LoopThread
 from trio_core.methods import Tools, build_method, method_type
 from trio_core.methods.base import check_settings

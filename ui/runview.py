@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from storage.values import StoredLabel
 from trio_core.errors import InputError
-from trio_core.hub import LiveText, Snapshot
+from trio_core.live_run import LiveText, Snapshot
 from trio_core.methods import METHODS
 from trio_core.runs import ENDED, RunInfo
 from trio_core.trace import Round, Trace

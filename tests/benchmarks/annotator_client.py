@@ -71,12 +71,7 @@ class Annotator:
         return self.log
 
     async def _open(self) -> None:
-        page = await self._client.get("/annotate")
-        page.raise_for_status()
-        found = re.search(r"window\.gradio_config = (\{.*?\});?\s*</script>", page.text, re.DOTALL)
-        if found is None:
-            raise ValueError("the page holds no gradio_config")
-        self._config = json.loads(found.group(1))
+        self._config = await page_config(self._client, "/annotate")
         self._apply(await self._trigger("load", None))
 
     async def _act(self) -> None:
@@ -131,6 +126,16 @@ class Annotator:
             await self._client.post("/gradio_api/component_server/", json={
                 "data": None, "component_id": header, "fn_name": "status", "session_hash": self._session})
             await asyncio.sleep(STATUS_S)
+
+
+async def page_config(client: httpx.AsyncClient, path: str) -> dict[str, Any]:
+    """Components and events of a page, as its script gets them. Raises httpx.HTTPError, ValueError."""
+    page = await client.get(path)
+    page.raise_for_status()
+    found = re.search(r"window\.gradio_config = (\{.*?\});?\s*</script>", page.text, re.DOTALL)
+    if found is None:
+        raise ValueError("the page holds no gradio_config")
+    return dict(json.loads(found.group(1)))
 
 
 async def team_work(url: str, people: int, seconds: float, seed: int, think_s: tuple[float, float] = THINK_S,

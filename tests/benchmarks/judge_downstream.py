@@ -1,7 +1,8 @@
 """TRIO on 40 demo questions with the untrained judge and with a calibrated head: exact match, rounds, calls, right and wrong stops.
 
 The head is fitted on the labels that `learning_curve` collected from public data sets, so that it has seen neither a demo question nor the
-demo's retriever; it reads no retrieval scores, which mean something else there. Resumable: one row a run.
+demo's retriever; it reads no retrieval scores, which mean something else there. Runs of the untrained judge are those of `answer_quality`
+where it has them. Resumable: one row a run.
 """
 
 from __future__ import annotations
@@ -41,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Flags."""
     parser.add_argument("--limit", type=int, default=40, help="answerable demo questions")
     parser.add_argument("--labels", type=Path, default=LABELS, help="rows of learning_curve; the head sees those of training questions")
+    parser.add_argument("--quality", type=Path, default=RESULTS / "answer_quality.jsonl", help="rows of answer_quality")
     parser.add_argument("--rows", type=Path, default=RESULTS / "judge_downstream.jsonl")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the embedded profile")
     parser.add_argument("--report-only", action="store_true")
@@ -50,6 +52,7 @@ def main(args: argparse.Namespace) -> None:
     """Runs what is missing with each judge, then reports."""
     judges = [JudgeAdapter(), head_judge(args.labels)]
     questions = demo_questions(args.limit)
+    _reuse(args.quality, args.rows, {q.id for q in questions})
     for judge in judges:
         done = {r["question_id"] for r in read_rows(args.rows) if r["judge"] == judge.name}
         todo = [q for q in questions if q.id not in done]
@@ -65,6 +68,14 @@ def main(args: argparse.Namespace) -> None:
         finally:
             bench.close()
     report(read_rows(args.rows), judges[1], [q.id for q in questions])
+
+
+def _reuse(quality: Path, rows: Path, wanted: set[str]) -> None:
+    """Copies TRIO's finished runs with the untrained judge."""
+    done = {r["question_id"] for r in read_rows(rows) if r["judge"] == OLD}
+    for row in read_rows(quality):
+        if row["method"] == "trio" and row["scores"] and row["question_id"] in wanted - done:
+            append_row(rows, {"judge": OLD, **row})
 
 
 def head_judge(labels: Path) -> JudgeAdapter:

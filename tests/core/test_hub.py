@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from collections.abc import Awaitable
 from typing import Any
@@ -74,6 +75,61 @@ async def test_a_failing_store_ends_a_run_in_the_middle_of_a_call() -> None:
     run_id = await hub.start(ask())
     await asyncio.wait_for(hub.wait(run_id), 20)
     assert hub.poll(run_id).status == "failed" and not hub.poll(run_id).events
+
+
+class Held(MemoryStore):
+    """Stores nothing until `go` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.go = threading.Event()
+
+    def append_runs(self, batch: Any, wishes: Any) -> None:
+        assert self.go.wait(60)
+        super().append_runs(batch, wishes)
+
+
+async def test_a_run_begins_before_the_wish_is_stored_and_shows_nothing_until_then() -> None:
+    asked, store = asyncio.Event(), Held()
+
+    async def prepare(request: RunRequest) -> Prepared:
+        asked.set()
+        return Prepared(method_of("trio", QUICK), RunStarted(question=request.question, method="trio"))
+
+    hub = RunHub(prepare, store, RunSettings())
+    start = asyncio.create_task(hub.start(ask()))
+    await asyncio.wait_for(asked.wait(), 60)
+    [run_id] = hub.running()
+    await asyncio.wait_for(hub.driven(run_id), 60)
+    assert not hub.poll(run_id).events and not start.done() and store.run(run_id) is None
+    store.go.set()
+    assert await start == run_id
+    await hub.wait(run_id)
+    assert list(hub.poll(run_id).events) == list(store.events(run_id)) and hub.poll(run_id).status == "finished"
+
+
+async def test_closing_before_the_wish_is_stored_keeps_wish_and_end() -> None:
+    store = Held()
+    hub = hub_of(SLOW, store)
+    start = asyncio.create_task(hub.start(ask()))
+    while not hub.running():
+        await asyncio.sleep(0)
+    close = asyncio.create_task(hub.close())
+    await asyncio.sleep(0)
+    store.go.set()
+    await close
+    assert store.run(await start).status == "interrupted"
+
+
+async def test_a_wish_that_cannot_be_stored_is_no_run() -> None:
+    class Locked(MemoryStore):
+        def append_runs(self, batch: Any, wishes: Any) -> None:
+            raise StoreError("the store is locked")
+
+    hub = hub_of(QUICK, Locked())
+    with pytest.raises(StoreError, match="locked"):
+        await hub.start(ask())
+    assert not hub.running() and hub._runs == {} and hub._line == []
 
 
 async def test_stop_is_stored_and_the_run_can_go_on() -> None:

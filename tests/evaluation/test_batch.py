@@ -159,7 +159,7 @@ async def test_as_many_at_once_as_asked_and_nothing_is_hoarded() -> None:
     def look(progress: Any) -> None:
         nonlocal most
         most = max(most, progress.running)
-        assert len(bench.hub._runs) <= 9
+        assert len(bench.hub._runs) <= 16  # eight that run, eight whose ends are being stored
 
     work._on_progress = look
     await work.work()

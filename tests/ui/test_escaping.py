@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.ui.traces import failed, finished, info, label
 from trio_core.demo import DemoQuestion
-from trio_core.hub import LiveText
+from trio_core.live_run import LiveText
 from trio_core.settings import Settings
 from trio_core.workbench import Status
 from ui.render.base import esc

@@ -14,7 +14,7 @@ from storage.values import LabelInput
 from tests.ui.traces import events_of, numbered
 from trio_core.errors import InputError
 from trio_core.events import BaseEvent, RunFinished, Totals
-from trio_core.hub import LiveText, Snapshot
+from trio_core.live_run import LiveText, Snapshot
 from trio_core.runs import RunRequest
 from trio_core.settings import Settings
 from ui import live

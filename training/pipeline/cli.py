@@ -1,7 +1,7 @@
 """`python -m training pipeline run|plan|show`: TRIO's Algorithm 1 on the command line.
 
-    python -m training pipeline plan --profile trio-4b --out runs/a               counts, steps and cost; runs nothing
-    python -m training pipeline run  --profile cpu-smoke --out runs/b             the same line goes on after a stop (Ctrl-C, SIGTERM)
+    python -m training pipeline plan --profile trio-4b                            counts, steps and cost; runs nothing
+    python -m training pipeline run  --profile cpu-smoke [--out runs/b]           the same line goes on after a stop (Ctrl-C, SIGTERM)
     python -m training pipeline run  … --recipe answer.reward.alpha=1 --again answer
     python -m training pipeline show --out runs/b [--step debate] [--rows 3]      what the steps counted, and rows of their data
 
@@ -14,12 +14,14 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import shlex
 import signal
 import sys
 from pathlib import Path
 from typing import Any
 
 from training.cli_jobs import pairs
+from training.pipeline.command import RUNS, default_out, remember
 from training.pipeline.plan import Plan, make_plan
 from training.pipeline.profile import PipelineProfile, load_profile, profile_names
 from training.pipeline.run import STEPS, finished, run_pipeline
@@ -33,23 +35,27 @@ WIDTH = 240
 def run(args: argparse.Namespace) -> int:
     """Run the steps that are missing."""
     profile, settings = _chosen(args)
+    out = args.out or default_out(settings.data_dir, args.profile)
     stop = StopRequest()
     stop.listen()
     signal.signal(signal.SIGINT, lambda *_: setattr(stop, "wanted", True))
+    remember(out, profile=args.profile, recipe=args.recipe, app_profile=args.app_profile, settings=args.settings, overrides=args.overrides,
+             snapshot=args.snapshot)
     try:
-        done = run_pipeline(profile, settings, args.out, stop, snapshot_id=args.snapshot, again=args.again, until=args.until)
+        done = run_pipeline(profile, settings, out, stop, snapshot_id=args.snapshot, again=args.again, until=args.until)
     except Stopped:
-        print(f"stopped; the same command goes on in {args.out}")
+        print(f"stopped; the same command goes on in {out}")
         return 3
     for name, made in done.items():
         print(f"{name}: {json.dumps(made.report, default=str)}")
+    print(f"all of it lies in {out}; python -m training pipeline show --out {shlex.quote(str(out))}, or the app's Training page")
     return 0
 
 
 def plan(args: argparse.Namespace) -> int:
     """Say what would be done and what it would cost."""
     profile, settings = _chosen(args)
-    made = make_plan(profile, settings, args.out)
+    made = make_plan(profile, settings, args.out or default_out(settings.data_dir, args.profile))
     print(made.model_dump_json(indent=1) if args.json else plan_text(made))
     return 0
 
@@ -101,7 +107,8 @@ def parser() -> argparse.ArgumentParser:
     for work in (run, plan, show):
         made = commands.add_parser(work.__name__, help=work.__doc__)
         made.set_defaults(run=work)
-        made.add_argument("--out", type=Path, required=True, metavar="DIR", help="folder of the run")
+        made.add_argument("--out", type=Path, required=work is show, metavar="DIR",
+                          help="folder of the run" + ("" if work is show else f" (default: {RUNS}/PROFILE in the app's data folder)"))
         if work is show:
             made.add_argument("--step", default="", choices=["", *(step.name for step in STEPS)])
             made.add_argument("--rows", type=int, default=3)

@@ -6,10 +6,11 @@ import asyncio
 import os
 import secrets
 import sys
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from trio_core.engines.base import JudgeAdapter
 from trio_core.engines.client import OpenAIEngine
@@ -18,11 +19,13 @@ from trio_core.engines.llama_child import ADDRESS, KEY_VARIABLE, ChildConfig
 from trio_core.engines.model_file import MAGIC, find_model
 from trio_core.engines.process import ServerProcess, child_environment
 from trio_core.engines.reply import ReplyReader
-from trio_core.engines.supervisor import Supervisor
+from trio_core.engines.supervisor import CRASH_SEEN_S, Supervisor
+from trio_core.engines.verdict import LabelTokens
 from trio_core.errors import EngineBroken, EngineError, EngineTimeout, EngineUnreachable
 from trio_core.settings import Settings
-from trio_core.values import ChatCall
+from trio_core.values import Capabilities, ChatCall
 
+T = TypeVar("T")
 NOWHERE = "http://127.0.0.1:1/v1"
 
 
@@ -81,10 +84,37 @@ class EmbeddedEngine(OpenAIEngine):
             except (EngineBroken, EngineUnreachable) as error:
                 raise await self.supervisor.explained(error, process, reply.raw) from error
 
+    async def probe(self) -> Capabilities:
+        """As in the base class; anew where the server crashed meanwhile, whose broken replies look like things that it cannot do."""
+        while self.capabilities is None:
+            process = await self.supervisor.available()
+            try:
+                await super().probe()
+            except (EngineBroken, EngineUnreachable):
+                if not await process.ended(CRASH_SEEN_S):
+                    raise
+            if await process.ended(0.1):
+                self.capabilities = None
+        return self.capabilities
+
     async def count_tokens(self, text: str) -> int:
         """Tokens of `text` with the model's tokenizer (kept)."""
-        await self.supervisor.available()
-        return await super().count_tokens(text)
+        return await self._asked(partial(super().count_tokens, text))
+
+    async def label_tokens(self) -> LabelTokens:
+        """The tokens that begin the labels."""
+        return await self._asked(super().label_tokens)
+
+    async def _asked(self, ask: Callable[[], Awaitable[T]]) -> T:
+        """What the server's tokenizer says; a server that crashed meanwhile is asked again once it is back."""
+        async with self._gate.call():
+            while True:
+                process = await self.supervisor.available()
+                try:
+                    return await ask()
+                except (EngineBroken, EngineUnreachable):
+                    if not await process.ended(CRASH_SEEN_S):
+                        raise
 
     async def model_for(self, role: str) -> str:
         """The same model serves all roles; adapters are named in each request."""

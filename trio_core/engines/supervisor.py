@@ -14,6 +14,8 @@ from trio_core.errors import EngineBroken, EngineError, EngineUnreachable
 STARTUP_S = 180.0
 CRASHES_ALLOWED = 3
 CRASH_WINDOW_S = 120.0
+CRASH_SEEN_S = 2.0
+"""How long after a broken reply the end of its server may be noticed."""
 NOTICES_KEPT = 100
 
 
@@ -36,15 +38,12 @@ class Supervisor:
         self._watchers: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Starts the server and waits until it answers. Raises EngineError with the last words of its log."""
-        self.status = "loading the model"
-        process = await self._spawn()
-        try:
-            await self._on_up(await self._address_of(process))
-        except BaseException:
-            self.status = "stopped"
-            await process.stop()
-            raise
+        """Starts the server and waits until it answers. Raises EngineError with the last words of its log.
+
+        A server that a signal ends while it loads (too little memory, a kill) is started again, as after any crash.
+        """
+        while (process := await self._load()) is None:
+            pass
         self.process, self.status = process, "ready"
         watcher = asyncio.create_task(self._watch(process))
         self._watchers.add(watcher)
@@ -75,12 +74,28 @@ class Supervisor:
 
     async def explained(self, error: EngineError, process: ServerProcess, partial: str) -> EngineError:
         """`error`, or what to say instead if the process has ended meanwhile."""
-        if not await process.ended(2.0):
+        if not await process.ended(CRASH_SEEN_S):
             return error
         if process.stopped:
             return EngineBroken("the model server was stopped while it was answering; run it again", partial)
         return EngineBroken(f"the model server crashed ({_how(process)}) while it was answering and is being restarted; run "
                             f"it again. Its last words: {process.last_words()}", partial)
+
+    async def _load(self) -> ServerProcess | None:
+        """A server that answers; null after a crash that another try may mend."""
+        self.status = "loading the model"
+        process = await self._spawn()
+        try:
+            await self._on_up(await self._address_of(process))
+            return process
+        except BaseException as error:
+            killed = process.returncode is not None and process.returncode < 0
+            self.status = "stopped"
+            await process.stop()
+            if not isinstance(error, EngineError) or not killed or self._crashed_too_often():
+                raise
+            self._note(f"The model server crashed while it was loading ({_how(process)}: {process.last_words()}) and is started again.")
+            return None
 
     async def _address_of(self, process: ServerProcess) -> str:
         end = asyncio.ensure_future(process.ended())
@@ -108,10 +123,8 @@ class Supervisor:
     async def _restart(self, process: ServerProcess) -> None:
         if self._stopping:
             return
-        now = time.monotonic()
-        self._crashes = [t for t in self._crashes if now - t < CRASH_WINDOW_S] + [now]
         what = f"The model server crashed ({_how(process)}: {process.last_words()})"
-        if len(self._crashes) > CRASHES_ALLOWED:
+        if self._crashed_too_often():
             self._give_up(f"{what} for time {len(self._crashes)} within {CRASH_WINDOW_S:g} s and stays down; restart the app")
             return
         try:
@@ -119,6 +132,12 @@ class Supervisor:
             self._note(f"{what} and was restarted. Calls that were under way have failed; run them again.")
         except (EngineError, OSError) as error:
             self._give_up(f"{what} and could not be restarted: {error}")
+
+    def _crashed_too_often(self) -> bool:
+        """Counts one more crash."""
+        now = time.monotonic()
+        self._crashes = [t for t in self._crashes if now - t < CRASH_WINDOW_S] + [now]
+        return len(self._crashes) > CRASHES_ALLOWED
 
     def _give_up(self, reason: str) -> None:
         self._down_because, self.status = reason, "stopped"

@@ -125,12 +125,22 @@ class Batch:
         return known
 
     async def _worker(self, jobs: Iterator[Job]) -> None:
-        for job in jobs:
-            if self._stopping:
-                return
-            await self._do(job)
+        """One run after the other. While the end of one is stored and its row written, the next is under way already."""
+        row: asyncio.Task[None] | None = None
+        try:
+            for job in jobs:
+                if self._stopping:
+                    return
+                run_id = await self._do(job)
+                if row is not None:
+                    await row
+                row = None if run_id is None else asyncio.create_task(self._end(job, run_id))
+        finally:
+            if row is not None:
+                await row
 
-    async def _do(self, job: Job) -> None:
+    async def _do(self, job: Job) -> str | None:
+        """The run that a job needed; its end is not stored yet. None where nothing had to be asked."""
         known = self._known.pop(job.key, None)
         if known is not None and known.status not in ENDED:
             known = _Known(known.run_id, await self._ended_elsewhere(known.run_id))
@@ -141,24 +151,29 @@ class Batch:
             else:
                 await self._take(job, known.run_id, fresh=False)
         elif not self._stopping:
-            await self._run(job, known)
+            return await self._run(job, known)
+        return None
 
-    async def _run(self, job: Job, known: _Known | None) -> None:
+    async def _run(self, job: Job, known: _Known | None) -> str | None:
         try:
             run_id = await self._begin(job, known)
         except InputError as error:  # this question cannot be asked; the others can
             self._tell(refused_row(job.question, self.plan.gold(job.question), job.entrant.method, job.mark, str(error)), fresh=True)
-            return
+            return None
         self._running.add(run_id)
         self._step(running=len(self._running))
         try:
             if self._stopping:
                 await self._hub.stop(run_id)
-            await self._hub.wait(run_id)
-            seen = self._hub.poll(run_id)
+            await self._hub.driven(run_id)
         finally:
             self._running.discard(run_id)
-            self._hub.forget(run_id)
+        return run_id
+
+    async def _end(self, job: Job, run_id: str) -> None:
+        await self._hub.wait(run_id)
+        seen = self._hub.poll(run_id)
+        self._hub.forget(run_id)
         if seen is not None and seen.fault:
             raise StoreError(seen.fault)
         await self._take(job, run_id, fresh=True, events=seen.events if seen else None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from trio_core.hub import LiveText
+from trio_core.live_run import LiveText
 from trio_core.runs import RunStatus
 from trio_core.trace import Round, Trace
 from ui.render.base import esc, plural
