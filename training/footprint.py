@@ -145,3 +145,12 @@ def _slots(adapters: list[dict[str, Tensor]], dtype: Served, loras: int, rank: i
             if ".lora_A." in name or ".lora_B." in name:
                 sides[name] = tensor.shape[1] if ".lora_A." in name else tensor.shape[0]
     return Slots(loras=loras, rank=rank, bytes=loras * rank * sum(sides.values()) * BYTES[dtype])
+
+
+def size(count: float) -> str:
+    """Bytes in words: 812 B, 4.1 kB, 8.04 GB (powers of ten)."""
+    for unit in ("B", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.3g} {unit}" if unit != "B" else f"{count:.0f} B"
+        count /= 1000
+    return f"{count:,.2f} GB"

@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from training.footprint import BYTES, Footprint, footprint
+from training.footprint import BYTES, Footprint, footprint, size
 from training.local_model import local_folder
 from trio_core.errors import TrioscopeError
 
@@ -26,15 +26,6 @@ def lines(found: Footprint) -> list[str]:
         f"{len(found.adapters)} checkpoints: {size(found.separate.disk)} on disk, {size(found.separate.memory)} of weights in memory",
         f"saved: {1 - found.shared.disk / found.separate.disk:.1%} on disk, {1 - found.shared.memory / found.separate.memory:.1%} in memory "
         f"(weights in {found.dtype}; cache and activations come on top of both)"]
-
-
-def size(count: float) -> str:
-    """Bytes in words: 812 B, 4.1 kB, 8.04 GB (powers of ten)."""
-    for unit in ("B", "kB", "MB"):
-        if count < 1000:
-            return f"{count:.3g} {unit}" if unit != "B" else f"{count:.0f} B"
-        count /= 1000
-    return f"{count:,.2f} GB"
 
 
 def main(argv: list[str]) -> int:

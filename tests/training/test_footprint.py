@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from training.footprint import footprint, tensors
-from training.footprint_cli import main, size
+from training.footprint import footprint, size, tensors
+from training.footprint_cli import main
 from trio_core.errors import TrainingError
 
 SIZES = {"BF16": 2, "F32": 4, "U8": 1}

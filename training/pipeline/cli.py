@@ -17,6 +17,7 @@ import logging
 import shlex
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -39,10 +40,10 @@ def run(args: argparse.Namespace) -> int:
     stop = StopRequest()
     stop.listen()
     signal.signal(signal.SIGINT, lambda *_: setattr(stop, "wanted", True))
-    remember(out, profile=args.profile, recipe=args.recipe, app_profile=args.app_profile, settings=args.settings, overrides=args.overrides,
-             snapshot=args.snapshot)
+    began = partial(remember, out, profile=args.profile, recipe=args.recipe, app_profile=args.app_profile, settings=args.settings,
+                    overrides=args.overrides, snapshot=args.snapshot)
     try:
-        done = run_pipeline(profile, settings, out, stop, snapshot_id=args.snapshot, again=args.again, until=args.until)
+        done = run_pipeline(profile, settings, out, stop, snapshot_id=args.snapshot, again=args.again, until=args.until, began=began)
     except Stopped:
         print(f"stopped; the same command goes on in {out}")
         return 3

@@ -130,7 +130,7 @@ def read_json(path: Path) -> dict[str, Any]:
     """A JSON file. Raises TrainingError."""
     try:
         return dict(json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError) as error:
         raise TrainingError(f"{path} cannot be read ({error}); delete the folder of this step and run it again") from error
 
 

@@ -61,8 +61,9 @@ def finished(folder: Path) -> dict[str, StepManifest]:
 
 
 def run_pipeline(profile: PipelineProfile, settings: Settings, folder: Path, stop: StopRequest, *, snapshot_id: int | None = None,
-                 again: str = "", until: str = "") -> dict[str, StepManifest]:
-    """Runs the missing steps; all manifests. `again` names the first step to make anew, `until` the last to run.
+                 again: str = "", until: str = "", began: Callable[[], None] | None = None) -> dict[str, StepManifest]:
+    """Runs the missing steps; all manifests. `again` names the first step to make anew, `until` the last to run; `began` is called
+    whenever a step begins, after its settings were found to fit the folder.
 
     Raises Stopped, TrainingError, EngineError and what else a person can mend.
     """
@@ -73,14 +74,11 @@ def run_pipeline(profile: PipelineProfile, settings: Settings, folder: Path, sto
     folder.mkdir(parents=True, exist_ok=True)
     for name in names[names.index(again):] if again else ():
         shutil.rmtree(folder / name, ignore_errors=True)
-    if not (folder / PROFILE).exists():  # so that a run can be looked at from its first minute
-        records.write_json(folder / PROFILE, profile.model_dump(mode="json"))
     context = _context(profile, settings, folder, stop, snapshot_id)
     done: dict[str, StepManifest] = {}
     for step in STEPS[: names.index(until) + 1] if until else STEPS:
         stop.check()
-        done[step.name] = _one(step, context, done)
-        records.write_json(folder / PROFILE, profile.model_dump(mode="json"))
+        done[step.name] = _one(step, context, done, began)
     if len(done) == len(STEPS):
         serving.write_settings(context)
     return done
@@ -96,7 +94,7 @@ def _context(profile: PipelineProfile, settings: Settings, folder: Path, stop: S
     return Context(profile, settings, folder, device, base, ProgressLog(folder), stop, snapshot_id)
 
 
-def _one(step: Step, context: Context, done: dict[str, StepManifest]) -> StepManifest:
+def _one(step: Step, context: Context, done: dict[str, StepManifest], told: Callable[[], None] | None) -> StepManifest:
     folder = context.step(step.name)
     wanted = step_settings(step, context.profile, context.snapshot_id)
     inputs = {name: done[name].outputs_hash for name in step.needs}
@@ -110,6 +108,9 @@ def _one(step: Step, context: Context, done: dict[str, StepManifest]) -> StepMan
         raise TrainingError(f"step {step.name} in {folder} was begun with other settings; use another --out, or give --again {step.name}")
     folder.mkdir(exist_ok=True)
     records.write_json(begun, {"settings": wanted, "inputs": inputs})
+    records.write_json(context.folder / PROFILE, context.profile.model_dump(mode="json"))
+    if told is not None:
+        told()
     logger.info("step %s begins", step.name)
     began = time.monotonic()
     report = asyncio.run(step.work(context))  # type: ignore[arg-type]
