@@ -15,6 +15,7 @@ import pytest
 import pytest_asyncio
 
 from tests.engines.conftest import ask, collect
+from tests.engines.stub_server import Behaviour, StubServer, delta, says, verdict_says
 from tests.engines.test_supervisor import alive
 from trio_core.engine_settings import EmbeddedSettings, EngineSettings
 from trio_core.engines.base import JudgeAdapter
@@ -67,6 +68,42 @@ async def test_a_judge_without_gguf_cannot_go_live(tmp_path: Path) -> None:
 async def test_a_missing_model_is_told_at_start(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match=r"nowhere\.gguf"):
         await embedded(tmp_path, model_path=tmp_path / "nowhere.gguf").start()
+
+
+SERVE = "import time; print('address {}', flush=True); time.sleep(600)"
+
+
+@pytest.fixture
+async def stubbed(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[EmbeddedEngine, StubServer]]:
+    """An engine whose child process only names the address of a stub."""
+    async with StubServer() as stub:
+        engine = embedded(model_path=Path("stub.gguf"))
+        program = SERVE.format(stub.base_url.removesuffix("/v1"))
+        monkeypatch.setattr(engine.supervisor, "_spawn", lambda: ServerProcess.spawn([sys.executable, "-c", program], child_environment({})))
+        await engine.supervisor.start()
+        yield engine, stub
+        await engine.close()
+
+
+async def kill(engine: EmbeddedEngine) -> None:
+    os.kill((await engine.supervisor.available()).pid, signal.SIGKILL)
+
+
+async def test_a_crash_in_the_probe_is_not_taken_for_what_the_server_cannot_do(stubbed: tuple[EmbeddedEngine, StubServer]) -> None:
+    engine, stub = stubbed
+    cut = Behaviour([delta("Suff")], after="cut")
+    stub.replies = [cut, cut, says("Hello"), says("one"), verdict_says("Insufficient Information", None), says("one")]
+    stub.routes["/props"] = 200, {}
+    await kill(engine)
+    assert (await engine.probe()).verdict == "grammar" and len(engine.notices) == 1
+
+
+async def test_what_the_tokenizer_was_asked_in_a_crash_is_asked_again(stubbed: tuple[EmbeddedEngine, StubServer]) -> None:
+    engine, stub = stubbed
+    await kill(engine)
+    stub.drops = 2
+    assert await engine.count_tokens("three words here") == 3 and (await engine.label_tokens()).known
+    assert len(engine.notices) == 1
 
 
 @pytest.mark.slow

@@ -15,6 +15,7 @@ from trio_core.engines.process import ServerProcess, child_environment
 from trio_core.engines.supervisor import CRASHES_ALLOWED, Supervisor
 from trio_core.errors import EngineBroken, EngineError, EngineUnreachable
 
+KILLED = "import os; os.kill(os.getpid(), 9)"
 SERVE = "import time; print('address http://here', flush=True); time.sleep(600)"
 FAIL = "import sys; sys.stderr.write('0.1 E failed to load model\\n'); sys.exit(1)"
 
@@ -80,6 +81,23 @@ async def test_a_failed_start_shows_the_error_lines_of_the_log() -> None:
     with pytest.raises(EngineError, match="failed to load model"):
         await server.start()
     assert server.status == "stopped"
+
+
+async def test_a_server_that_is_killed_while_it_loads_is_started_again() -> None:
+    server, addresses = supervisor(KILLED, SERVE, KILLED, SERVE)
+    await server.start()
+    await crash(server)
+    await settled(server, 3)
+    assert (await server.available()).returncode is None and addresses == ["http://here", "http://here"]
+    assert "while it was loading (signal 9" in server.notices[0] and "was restarted" in server.notices[2]
+    await server.stop("done")
+
+
+async def test_a_server_that_is_always_killed_while_it_loads_is_given_up() -> None:
+    server, _ = supervisor(KILLED)
+    with pytest.raises(EngineError, match=r"did not come up \(signal 9\)"):
+        await server.start()
+    assert len(server.notices) == CRASHES_ALLOWED and server.status == "stopped"
 
 
 async def test_a_restart_that_fails_is_told() -> None:

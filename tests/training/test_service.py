@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from storage.values import Job
 from tests.training.conftest import settings_for
 from tests.training.test_gate import rows_of
+from training import process
 from training.gate import Entrant, report
 from training.gate_values import GateRule
 from training.jobs import INTERRUPTED
@@ -179,5 +181,24 @@ def gate_report():
 
 def test_a_queued_job_without_a_process_is_swept(service, store, snapshot_id) -> None:
     job = store.create_job("sft", {}, snapshot_id)
-    assert service.sweep() == [job.id]
-    assert store.job(job.id).error == INTERRUPTED
+    assert service.sweep() == [job.id] and "start a new job" in store.job(job.id).error
+    second = store.create_job("sft", {}, snapshot_id)
+    written(service, second.id)
+    assert service.sweep() == [second.id] and store.job(second.id).error == INTERRUPTED
+
+
+def test_the_process_of_an_app_that_was_killed_as_it_started_it_is_found(service, store, snapshot_id) -> None:
+    job = store.create_job("sft", {}, snapshot_id)
+    child = process.spawn(["sleep", "600"], Path.cwd(), (folder := written(service, job.id)) / "log.txt", folder)
+    assert service.sweep() == [] and (now := store.job(job.id)).state == "running" and now.pid == child.pid
+    child.kill()
+    child.wait()
+    assert until(service, job.id, ended).error == INTERRUPTED
+
+
+def written(service: TrainingService, job_id: int) -> Path:
+    """A job's folder with its config."""
+    folder = Path(service.job_view(job_id).folder)
+    folder.mkdir(parents=True)
+    (folder / "config.json").write_text("{}")
+    return folder
