@@ -13,13 +13,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from typing import NamedTuple
 
 from trio_core.driver import drive, stopped
 from trio_core.errors import InputError, StoreError
-from trio_core.events import BaseEvent, LLMCalled, RunStarted, StoredEvent, TextDelta, is_end
+from trio_core.events import BaseEvent, LLMCalled, RunStarted, TextDelta, is_end
 from trio_core.fork import forked_events
 from trio_core.live_run import LiveRun, LiveText, Snapshot
 from trio_core.methods.base import Method
