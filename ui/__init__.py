@@ -46,6 +46,7 @@ PAGES = (
     Page("annotate", "Annotate", "annotate", "Annotate", quiet=True),
     Page("agreement", "Agreement", "agreement", "Agreement between annotators", quiet=True, under="annotate"),
     Page("judge", "Judge", "judge", "Judge"),
+    Page("training", "Training", "training", "Training of the three agents"),
 )
 
 

@@ -1,4 +1,4 @@
-"""axe finds no serious fault on Annotate, its Agreement page, Judge, Analysis and Evaluate, in both themes."""
+"""axe finds no serious fault on Annotate, its Agreement page, Judge, Analysis, Evaluate and Training, in both themes."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from storage.values import LabelInput
 from tests.analysis.helpers import fill as fill_runs
 from tests.e2e.judging_app import App, serve
 from tests.evaluation.helpers import row
+from tests.training.pipeline.folder import make_run
 from tests.ui.judging_helpers import fill
 from trio_core.evaluation.order import Order, write_order
 from trio_core.evaluation.report import ROWS
@@ -34,6 +35,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> Iterator[App]:
             running.store.add_label(LabelInput.model_validate({
                 "item_id": 1, "annotator": who, "value": value, "client_uuid": f"form-of-{who}", "note": "why", "reason": "other"}))
         evaluation(folder / "evaluations" / "eval-1")
+        make_run(folder / "run")
         yield running
 
 
@@ -59,7 +61,8 @@ def faults(page: Page) -> list[dict[str, Any]]:
 @pytest.mark.parametrize(("path", "ready"), [
     ("annotate", ".an[data-state=item]"), ("annotate?item=1", ".an[data-state=reviewing] .an-reveal"), ("agreement", ".ag-card"),
     ("agreement?item=1", ".ag-history"), ("judge", ".jd-figures b"), ("analysis", "#al-momentum .al-table"), ("", "[data-pick]"), ("evaluate", ".ev .runs a"),
-    ("evaluate?id=eval-1&first=trio&second=maps", "[data-part=pair] li")])
+    ("evaluate?id=eval-1&first=trio&second=maps", "[data-part=pair] li"), ("training", "#ts-training .runs"),
+    ("training?run=run&step=debate", ".tr-row"), ("training?run=run&step=answer", ".tr-plots"), ("training?run=run&step=judge", ".tr-vote")])
 def test_no_serious_fault(app: App, new_page: Callable[..., Page], path: str, ready: str, theme: str) -> None:
     page = new_page(color_scheme=theme)
     page.goto(f"{app.url}/{path}")
@@ -67,6 +70,7 @@ def test_no_serious_fault(app: App, new_page: Callable[..., Page], path: str, re
     if path == "annotate":
         page.keyboard.press("g")
         page.locator(".an-queue > summary").click()
+    page.evaluate("document.querySelectorAll('#ts-training details').forEach((d) => { d.open = true; })")
     page.wait_for_timeout(300)
     found = faults(page)
     assert not found, json.dumps(found, indent=1)

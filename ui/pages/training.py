@@ -1,0 +1,94 @@
+"""Training: pipeline runs of the data folder (Algorithm 1), their steps, and every step's data. The address holds what is looked at.
+
+The page only reads: a run is begun and gone on with on the command line, whose line it shows.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+
+import gradio as gr
+from pydantic import ValidationError
+
+from training.footprint import Footprint
+from training.pipeline.browse import Curve, RunSight, curve, find_runs, open_run, small
+from training.pipeline.command import RUNS
+from training.pipeline.data import files_of, read_data
+from training.pipeline.serving import AGENTS, FOOTPRINT
+from training.progress import FILE as PROGRESS
+from trio_core.errors import TrioscopeError
+from ui.context import UiContext
+from ui.render.base import esc
+from ui.render.training import Asked, Shown, list_html, run_html, step_html
+from ui.theme import asset
+
+METRICS = "metrics.jsonl"
+COMMAND = "python -m training pipeline run --profile cpu-smoke"
+log = logging.getLogger(__name__)
+
+
+def build(ctx: UiContext, demo: gr.Blocks) -> None:
+    """One piece, made anew whenever the page is opened."""
+    gr.HTML("", head=f"<style>{asset('training.css')}</style>", visible="hidden")
+    # The template must be a plain `${value}`: see ui.shell.error_line.
+    piece = gr.HTML("", html_template="${value}", apply_default_css=False, js_on_load=asset("training.js"), elem_id="ts-training")
+
+    def show(request: gr.Request) -> str:
+        asked = read_asked(dict(request.query_params))
+        try:
+            return page_html(ctx, asked)
+        except TrioscopeError as error:
+            return f'<p class="tr-back"><a href="./training">All pipeline runs</a></p><p class="err" role="alert">{esc(error)}</p>'
+
+    demo.load(show, None, [piece], show_progress="hidden", api_visibility="private")
+
+
+def read_asked(query: Mapping[str, str]) -> Asked:
+    """What an address asks for."""
+    page = query.get("page", "1")
+    return Asked(query.get("run", "")[:400], query.get("step", "")[:40], query.get("data", "")[:80],
+                 int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 10 else 1)
+
+
+def page_html(ctx: UiContext, asked: Asked) -> str:
+    """The list, or a run with the step that is looked at. Raises TrioscopeError."""
+    data_dir = ctx.settings.data_dir
+    if not asked.run:
+        return list_html(find_runs(data_dir), COMMAND, str(data_dir / RUNS))
+    run = open_run(data_dir, asked.run)
+    head = run_html(run, asked)
+    return head + step_html(run.step(asked.step), asked, _shown(run, asked)) if asked.step else head
+
+
+def _shown(run: RunSight, asked: Asked) -> Shown:
+    """What there is of a step; a file that cannot be read is said, and the others are shown."""
+    step, problems = run.step(asked.step).name, list[str]()
+    files, data = files_of(run, step), None
+    if files:
+        try:
+            chosen = next((file for file in files if file.name == asked.data), files[0])
+            data = read_data(run, step, chosen, asked.page)
+        except TrioscopeError as error:
+            problems.append(str(error))
+    card = run.folder / step / AGENTS.get(step, "") / "README.md"
+    try:
+        words = small(card) if step in AGENTS and card.is_file() else ""
+        curves, footprint = _curves(run, step), _footprint(run) if step == "serving" else None
+    except (TrioscopeError, OSError, ValidationError) as error:
+        log.warning("step %s of %s: %s", step, run.folder, error)
+        return Shown(files, data, (), "", None, (*problems, f"a file of this step cannot be read: {str(error)[:300]}"))
+    return Shown(files, data, curves, words, footprint, problems)
+
+
+def _curves(run: RunSight, step: str) -> list[tuple[str, Curve]]:
+    places = {"answer": (("Stage 1", "stage1"), ("Stage 2", "stage2")), "query": (("GRPO", "."),)}.get(step, ())
+    found = [(name, curve(path)) for name, place in places if (path := run.folder / step / place / METRICS).is_file()]
+    if step == "judge" and (steps := curve(run.folder / PROGRESS, kind="step")).points:
+        found.append(("SFT", steps))
+    return found
+
+
+def _footprint(run: RunSight) -> Footprint | None:
+    path = run.folder / "serving" / FOOTPRINT
+    return Footprint.model_validate_json(small(path)) if path.is_file() else None
