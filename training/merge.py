@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from training.base_model import load_model, load_tokenizer
+from training.base_model import load_tokenizer
 from trio_core.errors import TrainingError
 from trio_core.values import Value
 
@@ -14,7 +14,7 @@ SHARD = "2GB"
 TEXTS = ("The director of the film was born in the city of", "Search query: birthplace of the author of the novel\nAnswer:",
          "Is the information sufficient? The passages name the river, but not the town on it.")
 """What both models read for the comparison; any text will do, as all weights work on all text."""
-TOLERANCE = {"float32": 1e-3, "bfloat16": 0.05, "float16": 0.02}
+TOLERANCE = {"float32": 1e-4, "bfloat16": 0.05, "float16": 0.02}
 """Most mean difference of logits, in standard deviations of the logits: the rounding of merged weights to their type."""
 
 
@@ -34,7 +34,7 @@ class Merged(Value):
 def merge(base: str, adapter: Path, out: Path, device: str = "cpu") -> Merged:
     """Writes `out` and reads it again. Raises TrainingError where the logits differ by more than rounding; then nothing is left.
 
-    One model is in memory at a time; it is written in shards of 2 GB and in the base's own type.
+    One model is in memory at a time, in float32; it is written in shards of 2 GB and in the base's own type.
     """
     import torch
     from peft import PeftModel
@@ -42,7 +42,7 @@ def merge(base: str, adapter: Path, out: Path, device: str = "cpu") -> Merged:
 
     if out.exists() and any(out.iterdir()):
         raise TrainingError(f"{out} is not empty; give another --out, or remove it")
-    tokenizer, model = load_tokenizer(base), load_model(base, device)
+    tokenizer, model = load_tokenizer(base), _load(base, device)
     stored = AutoConfig.from_pretrained(base).dtype or model.dtype
     dtype = str(stored).removeprefix("torch.")
     with torch.no_grad():
@@ -54,12 +54,12 @@ def merge(base: str, adapter: Path, out: Path, device: str = "cpu") -> Merged:
         wanted = _logits(model, tokenizer)
         part = out.with_name(f"{out.name}.part")
         shutil.rmtree(part, ignore_errors=True)
-        # Merged in the type that it was loaded in, rounded once to that of the base's own files.
+        # Merged in float32, rounded once to the type of the base's own files.
         model = model.merge_and_unload(safe_merge=True).to(stored)
         model.save_pretrained(part, max_shard_size=SHARD)
         tokenizer.save_pretrained(part)
         del model
-        found = _logits(load_model(str(part), device), tokenizer)
+        found = _logits(_load(str(part), device), tokenizer)
     report = compare(plain, wanted, found, str(out), dtype)
     if report.difference > TOLERANCE.get(dtype, TOLERANCE["bfloat16"]):
         shutil.rmtree(part, ignore_errors=True)
@@ -77,6 +77,17 @@ def compare(plain: Any, wanted: Any, found: Any, out: str, dtype: str) -> Merged
     return Merged(out=out, dtype=dtype, difference=float((found - wanted).abs().mean()) / scale,
                   effect=float((plain - wanted).abs().mean()) / scale,
                   same_token=float((found.argmax(-1) == wanted.argmax(-1)).float().mean()))
+
+
+def _load(folder: str, device: str) -> Any:
+    """In float32, so that the comparison sees the rounding of the merged weights and no other."""
+    import torch
+    from transformers import AutoModelForCausalLM
+
+    try:
+        return AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).to(device)
+    except (OSError, ValueError) as error:
+        raise TrainingError(f"the model {folder!r} cannot be loaded ({error}); give a folder or a hub name of a language model") from error
 
 
 def _logits(model: Any, tokenizer: Any) -> Any:
