@@ -11,6 +11,7 @@ import time
 from collections.abc import Awaitable, Sequence
 from typing import Any, Literal, TypeVar, cast
 
+from trio_core import collector
 from trio_core.answering import answer_agent, context_tokens
 from trio_core.engines.base import Engine, JudgeAdapter
 from trio_core.engines.build import build_engine
@@ -68,6 +69,7 @@ class Workbench:
 
     def bring_up(self, wait: bool = False) -> None:
         """Opens the hub and brings engine and index up in the background. `wait` blocks and raises what went wrong."""
+        collector.calm()
         self._loop.call(self.hub.open())
         future = self._loop.submit(self._bring_up())
         if wait:
