@@ -91,5 +91,7 @@ def launch_options(settings: Settings) -> dict[str, Any]:
         "server_name": settings.server.host, "server_port": settings.server.port or free_port(settings.server.host),
         "root_path": settings.server.root_path or None, "blocked_paths": [str(settings.data_dir)],
         "theme": theme(), "head": head(), "footer_links": [], "run_history": False, "allowed_paths": [], "show_error": True,
-        "max_file_size": "64mb", "quiet": True, "ssr_mode": False, "mcp_server": False, "share": False, **People(settings).login(),
+        "max_file_size": "64mb", "quiet": True, "ssr_mode": False, "mcp_server": False, "share": False,
+        # Gradio would ask its own page once more and give up after 3 s, which on a busy machine ended the app as it started.
+        "_frontend": False, **People(settings).login(),
     }

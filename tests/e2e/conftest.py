@@ -31,7 +31,7 @@ FLAGS = [
     "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking", "--disable-component-update",
     "--disable-sync",
 ]
-START_S = 120
+START_S = 600
 expect.set_options(timeout=60_000)  # shared machines are slow at times; nothing here measures speed
 
 

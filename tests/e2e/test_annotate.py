@@ -156,6 +156,32 @@ def test_the_order_of_the_queue_is_kept_in_the_address(app: App, browser: Any) -
     assert page.inner_text(".an-question") == "Question number 0?"
 
 
+def test_a_filter_that_is_changed_while_a_label_is_under_way_takes_effect_after_it(app: App, browser: Any) -> None:
+    page = opened(browser, f"{app.url}/annotate")
+    held: list[Any] = []
+    page.route("**/run/predict", lambda route: route.continue_() if held else held.append(route))
+    page.keyboard.press("1")
+    page.click(".an-queue > summary")
+    page.select_option(".an-filters [name=order]", "oldest")
+    while not held:
+        page.wait_for_timeout(50)
+    assert values(app) == [] and page.locator(".an[data-busy=label]").count() == 1
+    held[0].continue_()
+    page.wait_for_function("document.querySelector('.an-question').innerText === 'Question number 0?'")
+    assert "order=oldest" in page.url and values(app) == ["sufficient"]
+
+
+def test_undo_pressed_again_without_an_answer_takes_one_label(app: App, browser: Any) -> None:
+    page = opened(browser, f"{app.url}/annotate")
+    for key in "12":
+        press(page, key)
+    unanswered: list[Any] = []
+    page.route("**/run/predict", lambda route: route.continue_() if unanswered else unanswered.append(route.fetch()))
+    press(page, "u", until="No answer from the server")
+    press(page, "u", until="Withdrawn")
+    assert values(app) == ["sufficient"]
+
+
 def test_on_a_phone_the_buttons_stick_to_the_bottom(app: App, browser: Any) -> None:
     page = opened(browser, f"{app.url}/annotate", viewport={"width": 390, "height": 844})
     boxes = [page.locator(f".an-key[data-value={value}]").bounding_box() for value in ("sufficient", "insufficient", "unsure", "skip")]

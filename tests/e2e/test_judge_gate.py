@@ -68,6 +68,9 @@ def test_a_candidate_meets_the_gate_and_goes_live(app: App, enter: Callable[...,
     boss.locator("#jd-reason textarea").fill("to try it")
     boss.locator("#jd-promote").click()
     expect(boss.locator(".jd-live")).to_contain_text("judge-1")
+    ann.reload()
+    expect(ann.locator("#jd-back")).to_have_text("Roll back to zero-shot (admins only)")
+    expect(ann.locator("#jd-back")).to_be_disabled()
     boss.locator("#jd-back").click()
     expect(boss.locator(".jd-live")).to_contain_text("zero-shot")
     assert [(p.judge, p.by, p.reason) for p in app.store.promotions()] == [("zero-shot", "boss", "rolled back from judge-1"), ("judge-1", "boss", "to try it")]

@@ -15,7 +15,7 @@ from trio_core.accounts import Account, hash_password, save_accounts
 from trio_core.errors import InputError
 from trio_core.settings import load_settings
 from ui.context import UiContext
-from ui.pages.judge_versions import rolled_back
+from ui.pages.judge_versions import rolled_back, way_back
 
 
 @pytest.mark.parametrize(("name", "live"), [("ann", "judge-1"), ("boss", "zero-shot")])
@@ -28,6 +28,8 @@ def test_only_an_admin_rolls_back(tmp_path: Path, name: str, live: str) -> None:
     store.promote("judge-1", "boss")
     ctx = UiContext(settings, store, cast(Any, None), TrainingService(settings, store))
     request = cast(gr.Request, SimpleNamespace(username=name))
+    button = way_back(ctx, request)
+    assert (button.interactive, "admins only" in str(button.value)) == ((False, True) if name == "ann" else (True, False))
     if live == "judge-1":
         with pytest.raises(InputError, match="only an admin"):
             rolled_back(ctx, request)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
-from trio_core.settings import Settings
+import gradio as gr
+import pytest
+from gradio import networking
+
+from trio_core.settings import Settings, load_settings
 from ui.theme import DARK, LIGHT, head, launch_options
 
 PAIRS = [
@@ -45,3 +49,12 @@ def test_data_is_not_served() -> None:
     assert options["allowed_paths"] == [] and options["blocked_paths"] == ["var"]
     assert options["run_history"] is False and options["share"] is False
     assert options["server_name"] == "127.0.0.1"
+
+
+def test_an_app_whose_first_page_takes_long_starts_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(networking, "url_ok", lambda url: False)
+    settings = load_settings("scripted", env={}, flags=[f"data_dir={tmp_path}", "server.port=0"])
+    with gr.Blocks() as demo:
+        demo.launch(**launch_options(settings), prevent_thread_lock=True)
+    assert demo.local_url.startswith("http://127.0.0.1:")
+    demo.close(verbose=False)

@@ -2,7 +2,7 @@
 const $ = (selector) => element.querySelector(selector);
 const NEW_ITEM_MS = 250; // a second tap of the same key must not label an item that nobody can have read yet
 const SLOW_MS = 10000;
-let view = {}, form = "", busy = false, timer = 0, samples = 4;
+let view = {}, form = "", busy = false, rechosen = false, timer = 0, samples = 4;
 let revealed = kept("reveal"), shownAt = 0, since = 0, spent = 0; // the clock counts only while the page is visible
 
 function kept(name) { try { return localStorage.getItem("trioscope-" + name) === "1"; } catch (e) { return false; } }
@@ -43,6 +43,11 @@ function back() {
   if (older) send("open", { item_id: older });
   else say("No earlier answer in the list.", "");
 }
+function undoNewest() { // by its id: pressed again because no answer came, it must not take the label before it too
+  const newest = $(".an-last [data-undo]");
+  send("undo", newest ? { label_id: Number(newest.dataset.undo) } : {});
+}
+function choose() { if (busy) rechosen = true; else send("next"); }
 function make() {
   if (busy) return;
   busy = true; $(".an").dataset.busy = "make";
@@ -66,7 +71,7 @@ function fork(button) {
   trigger("fork", { item_id: view.item_id, run: button.dataset.run, round: Number(button.dataset.round), value: button.dataset.verdict, note: $(".an-note").value });
 }
 const DO = { guidelines, back, make, fork, guideline: saveGuideline, evidence: askEvidence, reveal: toggleReveal,
-             undo: () => send("undo"), next: () => send("next"), cancel: (b) => server.cancel({ token: b.dataset.token }),
+             undo: undoNewest, next: () => send("next"), cancel: (b) => server.cancel({ token: b.dataset.token }),
              keep: (b) => { b.disabled = true; trigger("keep", { token: b.dataset.token }); } };
 
 function apply(next) {
@@ -89,6 +94,9 @@ function apply(next) {
   if (next.evidence) watchEvidence(next.evidence);
   else if (next.tone === "error") element.querySelectorAll(".an-evidence [data-do=evidence]:disabled").forEach((b) => { b.disabled = false; b.closest(".an-evidence").querySelector(".an-samples").textContent = ""; });
   element.querySelectorAll("time[data-clock]").forEach((t) => { t.textContent = new Date(t.dateTime).toLocaleTimeString("en-GB"); });
+  // A queue that was chosen while an act was under way; a form that was not saved stays, and its next act brings the new queue.
+  if (rechosen && (next.fresh || next.tone !== "error")) send("next");
+  rechosen = false;
 }
 function startForm(next, changed) {
   form = newId(); spent = 0; since = 0; tick(); shownAt = performance.now();
@@ -136,7 +144,7 @@ element.addEventListener("click", (event) => {
 $(".an-filters").addEventListener("change", (event) => {
   event.target.blur();
   if (event.target.dataset.rule) trigger("rule", { overlap: Number(event.target.value), queue: queue() });
-  else send("next");
+  else choose();
 });
 $(".an-filters").addEventListener("submit", (event) => event.preventDefault());
 document.addEventListener("visibilitychange", tick);

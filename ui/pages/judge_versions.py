@@ -64,13 +64,13 @@ def versions_section(ctx: UiContext, pinned: gr.State) -> VersionsSection:
     overview = [now, back, table, judge, history, live]
     detail = [details, gate, words, reason, promote]
 
-    def refresh() -> list[Any]:
-        return _all(ctx, None)
+    def refresh(request: gr.Request) -> list[Any]:
+        return _all(ctx, request, None)
 
     def settle(request: gr.Request, ended: str, shown: str | None) -> list[Any]:
         """After a job: its judge is shown, else the one that was shown."""
         name = ended.split()[2] if len(ended.split()) > 2 else shown
-        return [*_all(ctx, name), *_details(ctx, request, name)]
+        return [*_all(ctx, request, name), *_details(ctx, request, name)]
 
     def show(request: gr.Request, name: str | None) -> list[Any]:
         return [*_details(ctx, request, name), ""]
@@ -113,7 +113,7 @@ def _acted(ctx: UiContext, request: gr.Request, failed: str, act: Callable[[], J
         made = act()
     except TrioscopeError as error:
         return [parts.note(f"{failed}: {error}", "bad"), *[gr.skip()] * 11]
-    return [parts.note(f"{made.name} is live.", "good"), *_all(ctx, made.name), *_details(ctx, request, made.name)]
+    return [parts.note(f"{made.name} is live.", "good"), *_all(ctx, request, made.name), *_details(ctx, request, made.name)]
 
 
 def _known(ctx: UiContext, name: str | None) -> JudgeVersion:
@@ -151,11 +151,19 @@ def obstacle_words(version: JudgeVersion, against: str, admin: bool) -> str:
         f"{upper}. Run the gate, or ask an admin: only an admin may make it live without a passed gate, with a reason.")
 
 
-def _all(ctx: UiContext, chosen: str | None) -> list[Any]:
+def way_back(ctx: UiContext, request: gr.Request | None) -> gr.Button:
+    """The button back to the judge before: none where there is none, and not to be pressed by those who may not."""
+    promotions = ctx.store.promotions()
+    if not promotions:
+        return gr.Button(visible=False)
+    admin = ctx.people.shown(request)["role"] == "admin"
+    return gr.Button(f"Roll back to {promotions[0].previous}{'' if admin else ' (admins only)'}", visible=True, interactive=admin)
+
+
+def _all(ctx: UiContext, request: gr.Request | None, chosen: str | None) -> list[Any]:
     """Live judge, way back, table, choices (newest first; the newest is chosen unless one is given), history."""
     found, promotions, live = ctx.store.judge_versions(), ctx.store.promotions(), ctx.store.live_judge()
     names = [(f"{v.name} ({v.state})", v.name) for v in reversed(found)]
-    back = gr.Button(f"Roll back to {promotions[0].previous}", visible=True) if promotions else gr.Button(visible=False)
     kept = chosen if chosen in [v.name for v in found] else names[0][1]
-    return [versions.live_html(live, promotions), back, versions.versions_html(found), gr.Dropdown(choices=names, value=kept),
+    return [versions.live_html(live, promotions), way_back(ctx, request), versions.versions_html(found), gr.Dropdown(choices=names, value=kept),
             versions.history_html(promotions), live.name]
