@@ -17,20 +17,20 @@ from trio_core.errors import TrioscopeError
 
 def lines(found: Footprint) -> list[str]:
     """The report as lines of text."""
-    rows = [f"base      {found.base.parameters:>14,} parameters  {size(found.base.disk):>10} on disk  {size(found.base.weights):>10} in memory"]
-    rows += [f"{part.name:9} {part.parameters:>14,} parameters  {size(part.disk):>10} on disk  {size(part.weights):>10} in memory  rank {part.rank}"
-             for part in found.adapters]
+    rows = [f"{part.name:9} {part.parameters:>14,} parameters  {size(part.disk):>10} on disk  {size(part.weights):>10} in memory"
+            + (f"  rank {part.rank}" if part.rank else "") for part in (found.base, *found.adapters)]
     return [
-        *rows, f"one base with {len(found.adapters)} adapters: {size(found.shared.disk)} on disk, {size(found.shared.memory)} of weights in "
-        f"memory ({found.slots.loras} slots of rank {found.slots.rank}: {size(found.slots.bytes)})",
+        *rows, f"one base with {len(found.adapters)} adapters: {size(found.shared.disk)} on disk, {size(found.shared.memory)} of weights "
+        f"in memory ({found.slots.loras} slots of rank {found.slots.rank}: {size(found.slots.bytes)})",
         f"{len(found.adapters)} checkpoints: {size(found.separate.disk)} on disk, {size(found.separate.memory)} of weights in memory",
-        f"saved: {1 - found.shared.disk / found.separate.disk:.1%} on disk, {1 - found.shared.memory / found.separate.memory:.1%} in memory "
-        f"(weights in {found.dtype}; cache and activations come on top of both)"]
+        f"saved: {1 - found.shared.disk / found.separate.disk:.1%} on disk, {1 - found.shared.memory / found.separate.memory:.1%} in "
+        f"memory (weights in {found.dtype}; cache and activations come on top of both)"]
 
 
 def main(argv: list[str]) -> int:
     """Prints the report; status 1 and a line for what cannot be read."""
-    parser = argparse.ArgumentParser(prog="python -m training footprint", description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(prog="python -m training footprint", description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--base", metavar="MODEL", help="folder, or a hub name that lies in the local cache")
     parser.add_argument("--adapter", action="append", default=[], metavar="NAME=FOLDER", help="may be repeated")
     parser.add_argument("--run", type=Path, metavar="DIR", help="a finished pipeline run, in place of --base and --adapter")

@@ -63,8 +63,9 @@ def merge(base: str, adapter: Path, out: Path, device: str = "cpu") -> Merged:
     report = compare(plain, wanted, found, str(out), dtype)
     if report.difference > TOLERANCE.get(dtype, TOLERANCE["bfloat16"]):
         shutil.rmtree(part, ignore_errors=True)
-        raise TrainingError(f"the merged checkpoint answers otherwise than base and adapter: logits differ by {report.difference:.3g} standard "
-                            f"deviations in {dtype} (the adapter's whole effect is {report.effect:.3g}); it was not kept")
+        raise TrainingError("the merged checkpoint answers otherwise than base and adapter: logits differ by "
+                            f"{report.difference:.3g} standard deviations in {dtype} (the adapter's whole effect is {report.effect:.3g}); "
+                            "it was not kept")
     if out.exists():
         out.rmdir()
     part.rename(out)

@@ -25,6 +25,6 @@ def main(argv: list[str]) -> int:
     except TrioscopeError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(f"{made.out}: {made.dtype}; logits differ from base and adapter by {made.difference:.2g} standard deviations, the adapter's own effect is "
-          f"{made.effect:.2g}; {made.same_token:.1%} of the next tokens are the same")
+    print(f"{made.out}: {made.dtype}; logits differ from base and adapter by {made.difference:.2g} standard deviations, the adapter's own "
+          f"effect is {made.effect:.2g}; {made.same_token:.1%} of the next tokens are the same")
     return 0

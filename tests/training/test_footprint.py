@@ -80,8 +80,8 @@ def test_a_real_adapter_on_a_real_model(tiny: Path, tmp_path: Path) -> None:
     assert found.slots.bytes == found.adapters[0].weights == 2 * trained
 
 
-@pytest.mark.parametrize("content", [b"", b"\x05", struct.pack("<Q", 1 << 60), struct.pack("<Q", 2) + b"[]", struct.pack("<Q", 7) + b'{"a":1}',
-                                     struct.pack("<Q", 30) + b'{"a": {"dtype"'])
+@pytest.mark.parametrize("content", [b"", b"\x05", struct.pack("<Q", 1 << 60), struct.pack("<Q", 2) + b"[]",
+                                     struct.pack("<Q", 7) + b'{"a":1}', struct.pack("<Q", 30) + b'{"a": {"dtype"'])
 def test_a_damaged_file_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "model.safetensors").write_bytes(content)
     with pytest.raises(TrainingError, match="model.safetensors has no readable"):

@@ -30,7 +30,8 @@ def remember(out: Path, *, profile: str, recipe: Sequence[str] = (), app_profile
         words += [word for value in values for word in (flag, _PASSWORD.sub(r"\1…", value))]
     for flag, given in (("--app-profile", app_profile), ("--settings", settings and _path(settings)), ("--snapshot", snapshot)):
         words += [flag, str(given)] if given is not None else []
-    records.write_json(out / FILE, {"arguments": [*words, "--out", _path(out)], "called": datetime.now(UTC).isoformat(timespec="seconds")})
+    called = datetime.now(UTC).isoformat(timespec="seconds")
+    records.write_json(out / FILE, {"arguments": [*words, "--out", _path(out)], "called": called})
 
 
 def _path(path: Path | str) -> str:
@@ -44,4 +45,5 @@ def command(folder: Path, profile: str) -> str:
         arguments = [str(word) for word in found] if isinstance(found, list) else []
     except (TrainingError, KeyError):
         arguments = []
-    return shlex.join(["python", "-m", "training", "pipeline", "run", *(arguments or ["--profile", profile or "PROFILE", "--out", str(folder)])])
+    arguments = arguments or ["--profile", profile or "PROFILE", "--out", str(folder)]
+    return shlex.join(["python", "-m", "training", "pipeline", "run", *arguments])

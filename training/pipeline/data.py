@@ -32,13 +32,15 @@ class DataFile(NamedTuple):
 
 
 FILES: dict[str, tuple[DataFile, ...]] = {
-    "questions": (DataFile(QUESTIONS, "Questions with difficulty and set", GradedQuestion), DataFile(GRADED, "Graded so far", GradedQuestion)),
+    "questions": (DataFile(QUESTIONS, "Questions with difficulty and set", GradedQuestion),
+                  DataFile(GRADED, "Graded so far", GradedQuestion)),
     "debate": (DataFile(DEBATES, "Debates", Debate, 10), DataFile(POOLS, "Samples T1: the pool after each round", PoolSample, 10),
                DataFile(SINGLE, "Samples T2: one search a question", PoolSample, 10)),
     "answer": (DataFile(f"stage2/{ROLLOUTS}", "Completions of stage 2", Rollout, of=(POOLS,)),
                DataFile(f"stage1/{ROLLOUTS}", "Completions of stage 1", Rollout, of=(POOLS,))),
     "query": (DataFile(SCORED, "Queries and their rewards", ScoredQuery, of=(SINGLE,)),),
-    "judge": (DataFile(VOTES, "Votes on pools", VotedPool, of=(POOLS, SINGLE)), DataFile(TRAIN, "Rows that the judge learned from", TrainingRow)),
+    "judge": (DataFile(VOTES, "Votes on pools", VotedPool, of=(POOLS, SINGLE)),
+              DataFile(TRAIN, "Rows that the judge learned from", TrainingRow)),
     "serving": (),
 }
 

@@ -6,6 +6,7 @@ The page only reads: a run is begun and gone on with on the command line, whose 
 from __future__ import annotations
 
 import logging
+import shlex
 from collections.abc import Mapping
 
 import gradio as gr
@@ -15,7 +16,7 @@ from training.footprint import Footprint
 from training.pipeline.browse import Curve, RunSight, curve, find_runs, open_run, small
 from training.pipeline.command import RUNS
 from training.pipeline.data import files_of, read_data
-from training.pipeline.serving import AGENTS, FOOTPRINT
+from training.pipeline.serving import AGENTS, FOOTPRINT, SETTINGS
 from training.progress import FILE as PROGRESS
 from trio_core.errors import TrioscopeError
 from ui.context import UiContext
@@ -24,7 +25,7 @@ from ui.render.training import Asked, Shown, list_html, run_html, step_html
 from ui.theme import asset
 
 METRICS = "metrics.jsonl"
-COMMAND = "python -m training pipeline run --profile cpu-smoke"
+COMMANDS = ("python -m training pipeline plan --profile trio-4b", "python -m training pipeline run --profile cpu-smoke")
 log = logging.getLogger(__name__)
 
 
@@ -55,13 +56,13 @@ def page_html(ctx: UiContext, asked: Asked) -> str:
     """The list, or a run with the step that is looked at. Raises TrioscopeError."""
     data_dir = ctx.settings.data_dir
     if not asked.run:
-        return list_html(find_runs(data_dir), COMMAND, str(data_dir / RUNS))
+        return list_html(find_runs(data_dir), COMMANDS, str(data_dir / RUNS))
     run = open_run(data_dir, asked.run)
     head = run_html(run, asked)
-    return head + step_html(run.step(asked.step), asked, _shown(run, asked)) if asked.step else head
+    return head + step_html(run.step(asked.step), asked, shown(run, asked)) if asked.step else head
 
 
-def _shown(run: RunSight, asked: Asked) -> Shown:
+def shown(run: RunSight, asked: Asked) -> Shown:
     """What there is of a step; a file that cannot be read is said, and the others are shown."""
     step, problems = run.step(asked.step).name, list[str]()
     files, data = files_of(run, step), None
@@ -77,8 +78,17 @@ def _shown(run: RunSight, asked: Asked) -> Shown:
         curves, footprint = _curves(run, step), _footprint(run) if step == "serving" else None
     except (TrioscopeError, OSError, ValidationError) as error:
         log.warning("step %s of %s: %s", step, run.folder, error)
-        return Shown(files, data, (), "", None, (*problems, f"a file of this step cannot be read: {str(error)[:300]}"))
-    return Shown(files, data, curves, words, footprint, problems)
+        return Shown(files, data, (), "", None, (), (*problems, f"a file of this step cannot be read: {str(error)[:300]}"))
+    return Shown(files, data, curves, words, footprint, _commands(run) if step == "serving" else (), problems)
+
+
+def _commands(run: RunSight) -> list[tuple[str, str]]:
+    path = run.folder / SETTINGS
+    if not path.is_file():
+        return []
+    serve = shlex.join(["python", "app.py", "--profile", "vllm", "--settings", str(path)])
+    return [("The app with these agents: it attaches to the vLLM server of engine.base_url, or starts one with "
+             "--set engine.vllm.start=true:", serve)]
 
 
 def _curves(run: RunSight, step: str) -> list[tuple[str, Curve]]:

@@ -9,8 +9,9 @@ from ui.render.base import esc
 
 WIDE, HIGH, LEFT, RIGHT, TOP, BELOW = 380, 170, 56, 12, 10, 30
 FIGURES = (
-    ("reward", "Mean reward"), ("reward_std", "Spread of rewards within a batch"), ("kl", "KL to the base model"), ("entropy", "Entropy of tokens"),
-    ("completions/mean_length", "Tokens of a completion"), ("completions/clipped_ratio", "Share of completions cut off"), ("loss", "Loss"),
+    ("reward", "Mean reward"), ("reward_std", "Spread of rewards within a batch"), ("kl", "KL to the base model"),
+    ("entropy", "Entropy of tokens"), ("completions/mean_length", "Tokens of a completion"),
+    ("completions/clipped_ratio", "Share of completions cut off"), ("loss", "Loss"),
 )
 Points = Sequence[tuple[int, float]]
 
@@ -43,10 +44,10 @@ def _plot(title: str, points: Points) -> str:
 
 
 def _range(values: Sequence[float]) -> tuple[float, float]:
-    """A little more than the values; a flat line lies in the middle."""
+    """A little more than the values, but not below 0 for what never is; a flat line lies in the middle."""
     low, high = min(values), max(values)
     room = (high - low) * 0.08 or abs(high) * 0.1 or 0.1
-    return low - room, high + room
+    return max(low - room, 0.0) if low >= 0 else low - room, high + room
 
 
 def _tick(value: float) -> str:

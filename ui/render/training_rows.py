@@ -24,8 +24,8 @@ def rows_html(data: DataPage) -> str:
     if not data.rows:
         return '<p class="tr-none">No row yet.</p>'
     body = "".join(_row(row, data.samples) for row in data.rows)
-    cut = '<p class="tr-mind">The last line is not whole: it is being written, or a kill cut it off. The step makes it anew.</p>' if data.cut else ""
-    return f'<ol class="tr-rows" start="{data.rows[0].number + 1}">{body}</ol>{cut}'
+    cut = "The last line is not whole: it is being written, or a kill cut it off; the step makes it anew."
+    return f'<ol class="tr-rows">{body}</ol>' + (f'<p class="tr-mind">{cut}</p>' if data.cut else "")
 
 
 def _row(row: Row, samples: Samples) -> str:
@@ -37,8 +37,8 @@ def _row(row: Row, samples: Samples) -> str:
 def _question(q: GradedQuestion, _: Samples) -> str:
     dropped = q.set == "dropped"
     tags = tag(q.difficulty) + tag(SETS[q.set], "w" if dropped else "g", "easy: the base model knows it" if dropped else "")
-    return (f'<p class="tr-q">{_text(q.question)}{tags}</p><p class="tr-soft">right in {q.right} of {q.rollouts} rollouts · {esc(q.dataset)} · gold: '
-            f"{_golds(q.answers)}</p>")
+    return (f'<p class="tr-q">{_text(q.question)}{tags}</p><p class="tr-soft">right in {q.right} of {q.rollouts} rollouts · '
+            f"{esc(q.dataset)} · gold: {_golds(q.answers)}</p>")
 
 
 def _debate(d: Debate, _: Samples) -> str:
@@ -67,38 +67,45 @@ def _round(number: int, turns: Sequence[Turn], pools: Mapping[int, PoolSample], 
 def _turn(turn: Turn) -> str:
     wrong = turn.action == "malformed"
     action = f"{turn.action}: {turn.value}" if turn.value else turn.action
-    return (f'<div class="tr-turn{" wrong" if wrong else ""}"><b>{esc(turn.role)}</b>{tag(action, "f" if wrong else "")}<pre tabindex="0">{_text(turn.text)}'
-            "</pre></div>")
+    return (f'<div class="tr-turn{" wrong" if wrong else ""}"><b>{esc(turn.role)}</b>{tag(action, "f" if wrong else "")}'
+            f'<pre tabindex="0">{_text(turn.text)}</pre></div>')
 
 
 def _sample(s: PoolSample, _: Samples) -> str:
     where = f"after round {s.round}" if s.source == "debate" else "one search"
-    return (f'<details><summary><span class="tr-q">{_text(s.question)}</span><span class="tr-soft"> {esc(where)} · {plural(len(s.pool), "query", "queries")}'
-            f" · {esc(s.id)}</span></summary><p class=tr-soft>gold: {_golds(s.answers)}</p>{_pool(s.pool)}</details>")
+    return (f'<details><summary><span class="tr-q">{_text(s.question)}</span><span class="tr-soft"> {esc(where)} · '
+            f'{plural(len(s.pool), "query", "queries")} · {esc(s.id)}</span></summary><p class="tr-soft">gold: {_golds(s.answers)}</p>'
+            f"{_pool(s.pool)}</details>")
 
 
 def _rollout(r: Rollout, samples: Samples) -> str:
-    return f'<p class="tr-out"><b class="tr-reward">{r.reward:+.2f}</b><span>{_text(r.output) or "<i>nothing</i>"}</span></p>{_about(r.sample, samples)}'
+    return f'<p class="tr-out">{_reward(r.reward)}<span>{_text(r.output) or "<i>nothing</i>"}</span></p>{_about(r.sample, samples)}'
+
+
+def _reward(value: float) -> str:
+    return f'<b class="tr-reward">{value:.2f}</b>'
 
 
 def _scored(q: ScoredQuery, samples: Samples) -> str:
     mark = tag(PROBLEMS.get(q.problem, q.problem), "f") if q.problem else ""
     change = "" if q.problem else f'<p class="tr-soft">answer before: <q>{_text(q.before)}</q> → after: <q>{_text(q.after)}</q></p>'
-    return (f'<p class="tr-out"><b class="tr-reward">{q.reward:+.2f}</b><span>{_text(q.output) or "<i>nothing</i>"}</span>{mark}</p>{change}'
-            f"{_about(q.sample, samples)}")
+    output = _text(q.output) or "<i>nothing</i>"
+    return f'<p class="tr-out">{_reward(q.reward)}<span>{output}</span>{mark}</p>{change}{_about(q.sample, samples)}'
 
 
 def _vote(v: VotedPool, samples: Samples) -> str:
     words = {"sufficient": ("sufficient", "s"), "insufficient": ("insufficient", "i"), "mixed": ("mixed, dropped", "")}[v.label]
     share = 100 * v.right / v.votes if v.votes else 0
-    return (f'<div class="tr-vote"><span class="b {words[1]}">{words[0]}</span><span class="tr-bar" aria-hidden="true"><i style="width:{share:.0f}%"></i>'
-            f"</span><span>{v.right} of {v.votes} right</span></div>{_about(v.id, samples)}")
+    bar = f'<span class="tr-bar" aria-hidden="true"><i style="width:{share:.0f}%"></i></span>'
+    return (f'<div class="tr-vote"><span class="b {words[1]}">{words[0]}</span>{bar}<span>{v.right} of {v.votes} right</span></div>'
+            f"{_about(v.id, samples)}")
 
 
 def _training(r: TrainingRow, _: Samples) -> str:
     kind = "s" if r.label == "sufficient" else "i"
-    return (f'<details><summary><span class="b {kind}">{esc(r.label)}</span> <span class="tr-q">{_text(r.question)}</span>{tag(r.source)}</summary>'
-            f"{_messages(r.messages)}</details>")
+    label = f'<span class="b {kind}">{esc(r.label)}</span>'
+    question = f'<span class="tr-q">{_text(r.question)}</span>'
+    return f"<details><summary>{label} {question}{tag(r.source)}</summary>{_messages(r.messages)}</details>"
 
 
 def _about(sample_id: str, samples: Samples) -> str:
@@ -106,19 +113,20 @@ def _about(sample_id: str, samples: Samples) -> str:
     sample = samples.get(sample_id)
     if sample is None:
         return f'<p class="tr-soft">sample {esc(sample_id)}</p>'
-    return (f'<details class="tr-more"><summary>{_text(sample.question)}</summary><p class=tr-soft>sample {esc(sample_id)} · gold: {_golds(sample.answers)}'
-            f"</p>{_pool(sample.pool)}</details>")
+    return (f'<details class="tr-more"><summary>{_text(sample.question)}</summary><p class="tr-soft">sample {esc(sample_id)} · gold: '
+            f"{_golds(sample.answers)}</p>{_pool(sample.pool)}</details>")
 
 
 def _pool(pool: Sequence[PoolEntry]) -> str:
-    rows = "".join(f'<li><span class="tr-query">{_text(entry.query)}</span><ol class="tr-hits">{"".join(_hit(hit) for hit in entry.hits)}</ol></li>'
+    rows = "".join(f'<li><span class="tr-query">{_text(entry.query)}</span><ol class="tr-hits">{"".join(map(_hit, entry.hits))}</ol></li>'
                    for entry in pool)
     return f'<ol class="tr-pool">{rows}</ol>' if rows else '<p class="tr-soft">Empty.</p>'
 
 
 def _hit(hit: Hit) -> str:
     score = f" {hit.score:.2f}" if hit.score is not None else ""
-    return f'<li><details><summary>{_text(hit.passage.title or hit.passage.id)}<span class="tr-soft">{score}</span></summary><p>{_text(hit.passage.text)}</p></details></li>'
+    title = _text(hit.passage.title or hit.passage.id)
+    return f'<li><details><summary>{title}<span class="tr-soft">{score}</span></summary><p>{_text(hit.passage.text)}</p></details></li>'
 
 
 def _messages(messages: Sequence[Message]) -> str:
@@ -131,9 +139,12 @@ def _golds(answers: Sequence[str]) -> str:
 
 def _text(text: str, most: int = MOST) -> str:
     """Escaped, and cut with a word about it."""
-    return esc(text) if len(text) <= most else f'{esc(text[:most])} <span class="tr-soft">… {most:,} of {len(text):,} characters</span>'
+    if len(text) <= most:
+        return esc(text)
+    return f'{esc(text[:most])} <span class="tr-soft">… {most:,} of {len(text):,} characters</span>'
 
 
 _DRAW: dict[type[Value], Callable[..., str]] = {
-    GradedQuestion: _question, Debate: _debate, PoolSample: _sample, Rollout: _rollout, ScoredQuery: _scored, VotedPool: _vote, TrainingRow: _training,
+    GradedQuestion: _question, Debate: _debate, PoolSample: _sample, Rollout: _rollout, ScoredQuery: _scored, VotedPool: _vote,
+    TrainingRow: _training,
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from training.footprint import size
+from training.pipeline.serving import AGENTS
 from ui.render.base import number, plural
 
 TITLES = {
@@ -16,7 +17,6 @@ TITLES = {
     "judge": ("Judge", "votes of the answer agent label the pools, then SFT"),
     "serving": ("Serving", "one base with three adapters, or a checkpoint for each agent"),
 }
-STATES = {"done": "done", "begun": "begun", "to do": "to do", "damaged": "damaged"}
 ENDS = {"proponent": "the moderator sided with the proponent", "concede": "the opponent conceded", "malformed": "an action was malformed",
         "repeat": "the query repeated an earlier one", "no_hits": "the query found nothing", "rounds": "the limit of rounds"}
 PROBLEMS = {"empty": "empty", "too_long": "too long", "repeated": "repeats an earlier query", "not_keywords": "not keywords"}
@@ -62,7 +62,7 @@ def made(step: str, data: object) -> list[str]:
         return [plural(report.count("debates"), "debate"), f"{plural(report.count('t1'), 'sample')} of Q1",
                 f"{plural(report.count('t2'), 'sample')} of Q2", *(f"{n:,} ended: {ENDS.get(k, k)}" for k, n in ends.items())]
     if step == "answer":
-        return [line for n in (1, 2) for line in [f"stage {n}: {_trained(report.part(f'stage{n}'))}"]]
+        return [f"stage {n}: {_trained(report.part(f'stage{n}'))}" for n in (1, 2)]
     if step == "query":
         return [_trained(report), f"{plural(report.part('outputs').count('valid'), 'valid query', 'valid queries')}",
                 f"{plural(report.count('answers_asked'), 'answer')} asked"]
@@ -88,7 +88,8 @@ def left_out(step: str, data: object) -> list[str]:
                       *((n, f"invalid query: {PROBLEMS.get(k, k)}") for k, n in wrong.items())])
     if step == "judge":
         return _told([(report.count("mixed"), "mixed: some sampled answers right, some wrong"),
-                      (report.count("held_out_question"), "question held out by the snapshot"), (report.count("too_long"), "too long for the token limit")])
+                      (report.count("held_out_question"), "question held out by the snapshot"),
+                      (report.count("too_long"), "too long for the token limit")])
     return []
 
 
@@ -121,7 +122,11 @@ def _loss(report: Report) -> list[str]:
 
 def _footprint(report: Report) -> list[str]:
     sides = [(words, report.part(key)) for key, words in (("shared", "one base with adapters"), ("separate", "a checkpoint each"))]
-    return [f"{words}: {size(part.count('disk'))} on disk, {size(part.count('memory'))} of weights" for words, part in sides if part.count("disk")]
+    sizes = [f"{words}: {size(part.count('disk'))} on disk, {size(part.count('memory'))} of weights" for words, part in sides
+             if part.count("disk")]
+    merged = [report.part("merged").part(name).figure("difference") for name in AGENTS]
+    worst = max((value for value in merged if value is not None), default=None)
+    return sizes + ([] if worst is None else [f"merged checkpoints written; logits differ by at most {worst:.1g} standard deviations"])
 
 
 def _told(rows: Iterable[tuple[int, str]]) -> list[str]:

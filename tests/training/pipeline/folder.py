@@ -20,14 +20,14 @@ KINDS = ("hard", "medium", "easy")
 
 
 def entry(query: str, text: str) -> PoolEntry:
-    return PoolEntry(query=query, hits=tuple(Hit(passage=Passage(id=f"{query} {n}", title=f"Title {n}", text=f"{text} {n}. " * 8), score=1.0 / n,
-                                                 rank=n) for n in (1, 2)))
+    passages = [Passage(id=f"{query} {n}", title=f"Title {n}", text=f"{text} {n}. " * 8) for n in (1, 2)]
+    return PoolEntry(query=query, hits=tuple(Hit(passage=passage, score=1.0 / n, rank=n) for n, passage in enumerate(passages, 1)))
 
 
 def debate(n: int, text: str) -> Debate:
     """Two rounds; the second opponent writes what is no action."""
     question = f"Who wrote book {n}? {text}"
-    pools = [(entry(question, text), entry(f"book {n} author", text)), (entry(question, text), entry(f"book {n} author", text))]
+    pool = (entry(question, text), entry(f"book {n} author", text))
     turns = [
         Turn(round=1, role="proponent", text=f"Enough. {text}", action="argue"),
         Turn(round=1, role="opponent", text=f"Query Expansion: [book {n} author]", action="expand", value=f"book {n} author"),
@@ -35,9 +35,8 @@ def debate(n: int, text: str) -> Debate:
         Turn(round=2, role="proponent", text="Enough now.", action="argue"),
         Turn(round=2, role="opponent", text=f"I am not sure. {text}", action="malformed"),
         Turn(round=2, role="moderator", text="Proponent", action="proponent")]
-    snapshots = [PoolSample(id=f"q{n}#{r + 1}", question=question, answers=(f"Author {n}", text or "x"), source="debate", round=r + 1, pool=pool)
-                 for r, pool in enumerate(pools[:1])]
-    return Debate(id=f"q{n}", turns=tuple(turns), end="malformed", snapshots=tuple(snapshots))
+    first = PoolSample(id=f"q{n}#1", question=question, answers=(f"Author {n}", text), source="debate", round=1, pool=pool)
+    return Debate(id=f"q{n}", turns=tuple(turns), end="malformed", snapshots=(first,))
 
 
 def make_run(folder: Path, text: str = "Plain text") -> Path:
@@ -56,10 +55,12 @@ def make_run(folder: Path, text: str = "Plain text") -> Path:
     samples = [sample for found in debates for sample in found.snapshots]
     records.write(folder / "debate" / "t1.jsonl", samples)
     records.write(folder / "debate" / "t2.jsonl", [
-        PoolSample(id=f"q{n}", question=f"Who wrote book {n}? {text}", answers=(text,), source="single", pool=(entry(text, text),)) for n in range(3)])
+        PoolSample(id=f"q{n}", question=f"Who wrote book {n}? {text}", answers=(text,), source="single", pool=(entry(text, text),))
+        for n in range(3)])
     for stage in (1, 2):
         place = folder / "answer" / f"stage{stage}"
-        records.append(place / "rollouts.jsonl", [Rollout(sample=f"q{n}#1", output=f"Author {n} {text}", reward=n / 4 - 0.5) for n in range(6)])
+        rollouts = [Rollout(sample=f"q{n}#1", output=f"Author {n} {text}", reward=n / 4 - 0.5) for n in range(6)]
+        records.append(place / "rollouts.jsonl", rollouts)
         lines = [{"step": n, "reward": n / 10 - 0.2, "reward_std": 0.3, "kl": n / 1000, "completions/mean_length": 5.0 + n, "loss": 0.1}
                  for n in range(1, 7)]
         (place / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
@@ -70,8 +71,8 @@ def make_run(folder: Path, text: str = "Plain text") -> Path:
     labels = ("sufficient", "insufficient", "mixed")
     records.append(folder / "judge" / "votes.jsonl", [
         VotedPool(id=sample.id, right=(4, 0, 2)[n % 3], votes=4, label=labels[n % 3]) for n, sample in enumerate(samples)])
-    outcome = {"steps": 6, "seconds": 31.0, "used": 12, "too_long": 3, "moved": 28, "trained": 28, "frozen_same": True, "first_reward": -0.1,
-               "last_reward": 0.4}
+    outcome = {"steps": 6, "seconds": 31.0, "used": 12, "too_long": 3, "moved": 28, "trained": 28, "frozen_same": True,
+               "first_reward": -0.1, "last_reward": 0.4}
     reports = {
         "questions": {"questions": 25, "hard": 9, "medium": 8, "easy": 8, "q1": 9, "q2": 8, "dropped": 8},
         "debate": {"debates": 12, "t1": 12, "t2": 3, "ends": {"malformed": 12}, "malformed": {"opponent": 12}},
