@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 
-THRESHOLDS = (10_000, 20, 50)
+THRESHOLDS = (10_000, 10, 10)
 
 
 def calm() -> None:

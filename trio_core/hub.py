@@ -23,7 +23,7 @@ from trio_core.events import BaseEvent, LLMCalled, RunStarted, TextDelta, is_end
 from trio_core.fork import forked_events
 from trio_core.live_run import LiveRun, LiveText, Snapshot
 from trio_core.methods.base import Method
-from trio_core.recorder import Recorder
+from trio_core.recorder import Line, Recorder
 from trio_core.runs import ENDED, RunInfo, RunRequest, RunStore, new_run_id
 from trio_core.settings import RunSettings
 from trio_core.values import ForkPoint
@@ -65,11 +65,11 @@ class RunHub:
         """Begins the run and returns once the wish is stored. Raises InputError for a question that cannot be asked, StoreError."""
         request = request.model_copy(update={"question": check_question(request.question, self._settings.question_chars)})
         run_id, run = new_run_id(), LiveRun(request, ())
-        task = self._begin(run_id, run, request)
+        line = self._begin(run_id, run, request)
         try:
-            await run.line.wished()
+            await line.wished()
         except StoreError:  # there is no such run
-            await asyncio.wait([task])
+            await self.wait(run_id)
             self.forget(run_id)
             raise
         return run_id
@@ -85,13 +85,13 @@ class RunHub:
         await asyncio.to_thread(self._store.reopen_run, run_id)
         self._begin(run_id, LiveRun(info.request, earlier))
 
-    def _begin(self, run_id: str, run: LiveRun, wish: RunRequest | None = None) -> asyncio.Task[None]:
-        run.line = self._recorder.line(run_id, lambda event: self._show(run, event), lambda fault: _failed(run, fault), wish)
+    def _begin(self, run_id: str, run: LiveRun, wish: RunRequest | None = None) -> Line:
+        line = self._recorder.line(run_id, lambda event: self._show(run, event), lambda fault: _failed(run, fault), wish)
         with self._lock:
             self._runs[run_id] = run
             self._line.append(run_id)
-        run.task = asyncio.create_task(self._work(run_id, run), name=f"run {run_id}")
-        return run.task
+        run.task = asyncio.create_task(self._work(run_id, run, line), name=f"run {run_id}")
+        return line
 
     async def stop(self, run_id: str) -> None:
         """Stops a run: the server's call is closed, the stop is stored. Nothing happens to a run that has ended."""
@@ -155,14 +155,14 @@ class RunHub:
         with self._lock:
             return [i for i, r in self._runs.items() if r.status not in ENDED]
 
-    async def _work(self, run_id: str, run: LiveRun) -> None:
+    async def _work(self, run_id: str, run: LiveRun, line: Line) -> None:
         run.begun = True
         try:
             try:
-                await self._drive(run_id, run)
+                await self._drive(run_id, run, line)
             finally:
                 run.driven.set()
-                await run.line.finish()
+                await line.finish()
         except asyncio.CancelledError:
             if run.fault:
                 self._unstored(run, run.fault)
@@ -179,7 +179,7 @@ class RunHub:
                     self._line.remove(run_id)
                 run.live = None
 
-    async def _drive(self, run_id: str, run: LiveRun) -> None:
+    async def _drive(self, run_id: str, run: LiveRun, line: Line) -> None:
         """From the waiting line to the run's last event, which is on its way to the store then."""
         if run.cancelled:
             raise asyncio.CancelledError
@@ -187,11 +187,12 @@ class RunHub:
             with self._lock:
                 self._line.remove(run_id)
                 run.status = "running"
-            await self._steps(run_id, run)
+            await self._steps(run_id, run, line)
 
-    async def _steps(self, run_id: str, run: LiveRun) -> None:
+    async def _steps(self, run_id: str, run: LiveRun, line: Line) -> None:
         prepared = await self._prepare(run.request)
         if run.request.fork is not None and not run.events:
+            await line.finish()
             await self._copy(run_id, run, prepared, run.request.fork)
         stream = drive(
             prepared.method, prepared.started, gold=run.request.gold, earlier=tuple(run.events), time_limit_s=self._settings.time_limit_s
@@ -201,11 +202,10 @@ class RunHub:
                 if isinstance(event, TextDelta):
                     self._show_text(run, event)
                 else:
-                    await run.line.put(event)  # type: ignore[arg-type]
+                    await line.put(event)  # type: ignore[arg-type]
 
     async def _copy(self, run_id: str, run: LiveRun, prepared: Prepared, point: ForkPoint) -> None:
         """Stores the fork's beginning: all of it, or nothing."""
-        await run.line.finish()
         original = await asyncio.to_thread(self._store.events, point.run_id)
         events = forked_events(prepared.method, prepared.started, original, point)
         await asyncio.to_thread(self._store.append_all, run_id, events)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from trio_core.events import StoredEvent
-from trio_core.recorder import Line
 from trio_core.runs import RunRequest, RunStatus
 
 
@@ -33,9 +32,6 @@ class Snapshot(NamedTuple):
 
 class LiveRun:
     """Changed by the hub alone."""
-
-    line: Line
-    """The way of its events to the store."""
 
     def __init__(self, request: RunRequest, earlier: Sequence[StoredEvent]) -> None:
         self.request = request

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Awaitable
 from typing import Any
 
@@ -130,6 +132,21 @@ async def test_a_wish_that_cannot_be_stored_is_no_run() -> None:
     with pytest.raises(StoreError, match="locked"):
         await hub.start(ask())
     assert not hub.running() and hub._runs == {} and hub._line == []
+
+
+async def test_a_forgotten_run_needs_no_collector_to_go() -> None:
+    hub = hub_of(QUICK)
+    gc.disable()
+    try:
+        run_id = await hub.start(ask())
+        kept = weakref.ref(hub._runs[run_id])
+        await hub.wait(run_id)
+        hub.forget(run_id)
+        for _ in range(3):  # the loop's own references to the ended task
+            await asyncio.sleep(0)
+        assert kept() is None
+    finally:
+        gc.enable()
 
 
 async def test_stop_is_stored_and_the_run_can_go_on() -> None:
