@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.evaluation.helpers import row
-from trio_core.evaluation.report import about, write_report
+from trio_core.evaluation.report import about, models_line, write_report
 from trio_core.evaluation.report_tables import tables
 from trio_core.evaluation.summary import by_question, summarize
 from trio_core.evaluation.tables import Table, comma_separated, latex, markdown, table
@@ -72,6 +72,15 @@ def test_latex_is_escaped() -> None:
     text = latex(NASTY)
     assert r"50\% \$\textbackslash{}\{\#\}\textasciitilde{}\textasciicircum{} & -0.5 [-1, 2] \\" in text
     assert r"\textless{}b\textgreater{}*x*" in text and r"a\_b\textbar{}c d" in text and r"\caption{A \& B\_c}" in text and text.count(r"\\") == 3
+
+
+@pytest.mark.parametrize(("models", "line"), [
+    ({}, ""),
+    ({"query": "m", "answer": "m"}, "all roles: m"),
+    ({"query": "m", "judge": "m + judge-3", "answer": "m"}, "query, answer: m; judge: m + judge-3"),
+])
+def test_each_model_is_named_once(models: dict[str, str], line: str) -> None:
+    assert models_line(models) == line
 
 
 def test_the_report_says_how_it_came_about(tmp_path: Path) -> None:

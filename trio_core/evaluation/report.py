@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from importlib import metadata
 from pathlib import Path
@@ -70,9 +71,19 @@ def _versions() -> dict[str, str]:
 
 
 def _facts(facts: About) -> list[tuple[str, str]]:
-    joined = {name: ", ".join(f"{k} {v}" for k, v in getattr(facts, name).items()) for name in ("models", "index", "versions")}
-    return [("data", facts.dataset), ("gold evidence", facts.evidence), ("models", joined["models"]), ("index", joined["index"]),
+    joined = {name: ", ".join(f"{k} {v}" for k, v in getattr(facts, name).items()) for name in ("index", "versions")}
+    return [("data", facts.dataset), ("gold evidence", facts.evidence), ("models", models_line(facts.models)), ("index", joined["index"]),
             ("judge", facts.judge), ("seed", facts.seed), ("versions", joined["versions"]), *(("note", n) for n in facts.notes)]
+
+
+def models_line(models: Mapping[str, str]) -> str:
+    """Which model served which role, each model once."""
+    roles: dict[str, list[str]] = {}
+    for role, model in models.items():
+        roles.setdefault(model, []).append(role)
+    if len(roles) == 1:
+        return f"all roles: {next(iter(roles))}"
+    return "; ".join(f"{', '.join(served)}: {model}" for model, served in roles.items())
 
 
 def _write(path: Path, text: str) -> None:

@@ -7,13 +7,13 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 from trio_core.analysis.report import csv_of, markdown_of
 from trio_core.analysis.sheets import Analysis, Cell, Opened, Section, Sheet
 from trio_core.analysis.source import Selection
 from trio_core.methods import METHODS
 from trio_core.runs import RunInfo
+from ui.render.address import address_of
 from ui.render.analysis_plot import plot_html
 from ui.render.base import esc, number, plural
 from ui.render.runs import ORIGINS
@@ -38,8 +38,7 @@ class Asked(NamedTuple):
 
     def address(self, open_: str = "") -> str:
         """The same selection with a figure opened."""
-        given = {k: v for k, v in self._asdict().items() if v and k != "open" and (k, v) != ("limit", MOST)}
-        return "./analysis?" + urlencode(given | ({"open": open_} if open_ else {}))
+        return address_of("analysis", self._replace(open=open_))
 
     def selection(self) -> Selection:
         """For `trio_core.analysis.source`."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
-from urllib.parse import urlencode
 
 from trio_core.methods import METHODS
 from trio_core.runs import RunInfo
+from ui.render.address import address_of
 from ui.render.base import esc, plural, seconds
 from ui.render.words import STATES
 
@@ -27,8 +27,7 @@ class Filter(NamedTuple):
 
     def address(self, page: int) -> str:
         """The same list, another page of it."""
-        given = {k: v for k, v in self._asdict().items() if v and k != "page"}
-        return "./runs?" + urlencode(given | ({"page": page} if page > 1 else {}))
+        return address_of("runs", self._replace(page=page))
 
 
 def runs_html(runs: Sequence[RunInfo], total: int, wanted: Filter) -> str:
