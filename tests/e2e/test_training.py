@@ -37,7 +37,8 @@ def test_without_a_run_the_page_says_how_to_begin_one(app: App, folder: Path, pa
     assert not (folder / RUN).exists()
     page.goto(f"{app.url}/training")
     expect(page.locator(".empty")).to_contain_text("No pipeline run yet")
-    expect(page.locator("#ts-training pre")).to_contain_text("python -m training pipeline run --profile cpu-smoke")
+    expect(page.locator("#ts-training pre")).to_have_text([
+        "python -m training pipeline plan --profile trio-4b", "python -m training pipeline run --profile cpu-smoke"])
 
 
 def test_from_the_list_to_the_pool_after_a_round(app: App, run: Path, page: Page) -> None:

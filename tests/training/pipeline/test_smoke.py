@@ -88,6 +88,15 @@ def test_the_adapters_can_be_served_by_role(done) -> None:
     assert all((Path(place) / "adapter_config.json").exists() for place in vllm.adapters.values())
 
 
+def test_both_ways_of_serving_are_measured_and_the_checkpoints_written(done) -> None:
+    folder, found = done
+    report = found["serving"].report
+    assert report["shared"]["disk"] < report["separate"]["disk"] and report["shared"]["memory"] < report["separate"]["memory"]
+    for name in ("answer", "query", "judge"):
+        assert report["merged"][name]["difference"] < 1e-4 and (folder / "serving" / "merged" / name / "model.safetensors").exists()
+    assert "8" in load_settings("vllm", file=folder / "serving.yaml").engine.vllm.args  # a rank that vLLM takes, not below the adapters'
+
+
 def test_a_stopped_training_goes_on_from_its_checkpoint(done, settings, tmp_path) -> None:
     import shutil
 
