@@ -19,9 +19,9 @@ from trio_core.errors import TrainingError
 from trio_core.judge_head import FEATURES, SAMPLED, JudgeHead
 from trio_core.values import Value
 
-DEFAULT_FEATURES = (
-    "logit", "agreement", "answer_logprob", "answer_in_pool", "mean_score", "new_passages", "round", "comparison", "question_in_pool", "chain",
-)
+DEFAULT_FEATURES = ("logit", "new_passages", "round", "comparison", "question_in_pool", "chain")
+"""What ranked held-out items best in `tests/benchmarks/results/learning_curve.md` without a call beside the judge's. No passage scores: they
+mean something else with each retriever."""
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """Values of C that cross-validation chooses from."""
 LEAST_ROWS = 20
@@ -36,7 +36,7 @@ class HeadSettings(Value):
     """What a head reads and how it is fitted."""
 
     features: tuple[str, ...] = Field(default=DEFAULT_FEATURES, min_length=1)
-    samples: int = Field(default=4, ge=0, le=64)
+    samples: int = Field(default=0, ge=0, le=64)
     """Answers sampled for each verdict, in fitting and live; 0 = none (then no feature may need them)."""
     temperature: float = Field(default=1.0, ge=0, le=2)
     c: float | None = Field(default=None, gt=0)

@@ -40,15 +40,21 @@ SIZES = (32, 64, 128, 256)
 SEEDS = (1, 2, 3)
 HELD_OUT = range(60, 80)
 """Places in the shuffle. The signals of heads were designed on the places below 60, so these questions were never looked at."""
-PLAIN = ("mean_score", "new_passages", "round", "comparison", "question_in_pool", "chain")
+DEFAULT = HeadSettings().features
+ANSWERS = ("agreement", "answer_logprob", "answer_in_pool")
 HEADS: dict[str, tuple[str, ...]] = {
     "head: logit alone": ("logit",),
-    "head: no model, pool and question alone": PLAIN,
-    "head: no chain": tuple(f for f in ("logit", *PLAIN) if f != "chain"),
-    "head: default without sampled answers": ("logit", *PLAIN),
-    "head: default, 4 sampled answers": HeadSettings().features,
-    "head: all signals": (*HeadSettings().features, "top_score", "pool_tokens", "links"),
+    "head: no model, pool and question alone": tuple(f for f in DEFAULT if f != "logit"),
+    "head: no chain": tuple(f for f in DEFAULT if f != "chain"),
+    "head: default": DEFAULT,
+    "head: default and passage scores": (*DEFAULT, "mean_score"),
+    "head: default, 4 sampled answers": (*DEFAULT, *ANSWERS),
+    "head: all signals": (*DEFAULT, *ANSWERS, "mean_score", "top_score", "pool_tokens", "links"),
 }
+SPLITS = range(20)
+"""Random splits by question over all items, beside the one that was set apart: its share of sufficient pools differs from the rest by chance."""
+LEAST_HELD = 100
+"""Items that a random split must leave to test on."""
 AFTER_SFT = 32
 """Labels after those of the adapter, for the threshold and the head on top of it."""
 
@@ -152,11 +158,18 @@ def report(rows: Sequence[dict[str, Any]], all_rows: Sequence[dict[str, Any]]) -
     for row in _sft_lines(all_rows, held, pool):
         raw.append(row)
         lines.append([row["judge"], row["labels"], *(_cell(row["seeds"], metric) for metric in ("balanced_accuracy", "auroc", "ece"))])
+    again = [{"judge": name, "labels": size, "splits": _resplit(name, size, rows)}
+             for size in SIZES if size <= len(rows) - LEAST_HELD for name in ("tuned threshold", "head: default")]
     body = [f"{len(held)} held-out items of {len({r['question_id'] for r in held})} questions ({_classes(held)}); training pool: {len(pool)} "
             f"items of {len({r['question_id'] for r in pool})} other questions ({_classes(pool)}). By set: {dict(Counter(r['dataset'] for r in rows))}.", ""]
     body += table(["judge", "labels", "balanced accuracy", "AUROC", "ECE"], lines)
-    body += ["", f"Mean of {len(SEEDS)} seeds (draws of the labels); brackets: 95 % bootstrap over held-out questions, first seed.", ""]
-    write_report("learning_curve", "Learning curve of the judge", body, {"curve": raw}, load_settings("embedded", env={}))
+    body += ["", f"Mean of {len(SEEDS)} seeds (draws of the labels); brackets: 95 % bootstrap over held-out questions, first seed.", "",
+             f"## {len(SPLITS)} random splits by question over all {len(rows)} items", "",
+             "The signals were designed on two thirds of the training questions, none of the held-out ones, so this flatters them a little; "
+             "it shows what the shares of sufficient pools above, which differ by chance, do to calibration. Brackets: 10 % and 90 % of the splits.", ""]
+    body += table(["judge", "labels", "balanced accuracy", "AUROC", "ECE"], [
+        [row["judge"], row["labels"], *(_spread([split[m] for split in row["splits"]]) for m in ("balanced_accuracy", "auroc", "ece"))] for row in again])
+    write_report("learning_curve", "Learning curve of the judge", body, {"curve": raw, "splits": again}, load_settings("embedded", env={}))
 
 
 def _sft_lines(all_rows: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]], pool: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -170,7 +183,7 @@ def _sft_lines(all_rows: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]
             continue
         about = f"SFT on {size} (draw {seed}, {minutes} min)"
         found.append({"judge": f"{about}, at 0.5", "labels": int(size), "seeds": [_one("", [], read)]})
-        for how in ("tuned threshold", "head: default without sampled answers"):
+        for how in ("tuned threshold", "head: default"):
             found.append({"judge": f"{about}, {how}", "labels": int(size) + AFTER_SFT, "seeds": [_one(how, after, read)]})
     return found
 
@@ -188,6 +201,13 @@ def _label(row: dict[str, Any]) -> BinaryLabel:
 
 
 def _one(name: str, train: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    y, values, threshold = _judged(name, train, held)
+    found = figures(y, values, threshold)
+    return {"threshold": threshold, **found, "intervals": _intervals(y, values, threshold, [r["question_id"] for r in held])}
+
+
+def _judged(name: str, train: Sequence[dict[str, Any]], held: Sequence[dict[str, Any]]) -> tuple[Any, Any, float]:
+    """Truth, P and threshold."""
     p, threshold = [r["p"] for r in held], 0.5
     if name in HEADS:
         fitted = fit_head([SignalRow(n, r["question_id"], _label(r), r["signals"]) for n, r in enumerate(train)],
@@ -195,9 +215,17 @@ def _one(name: str, train: Sequence[dict[str, Any]], held: Sequence[dict[str, An
         p, threshold = [fitted.head.p(r["signals"]) for r in held], fitted.threshold
     elif train:
         threshold = tune_threshold([_label(r) for r in train], [r["p"] for r in train])
-    y, values = np.array([r["sufficient"] for r in held]), np.array(p, dtype=float)
-    found = figures(y, values, threshold)
-    return {"threshold": threshold, **found, "intervals": _intervals(y, values, threshold, [r["question_id"] for r in held])}
+    return np.array([r["sufficient"] for r in held]), np.array(p, dtype=float), threshold
+
+
+def _resplit(name: str, size: int, rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Figures of `SPLITS`: `size` labels from some questions, all items of the others."""
+    found = []
+    for seed in SPLITS:
+        train = _draw(rows, size, seed)
+        asked = {r["question_id"] for r in train}
+        found.append(figures(*_judged(name, train, [r for r in rows if r["question_id"] not in asked])))
+    return found
 
 
 def _intervals(y: Any, p: Any, threshold: float, questions: Sequence[str], draws: int = 1000) -> dict[str, tuple[float, float]]:
@@ -216,6 +244,10 @@ def _intervals(y: Any, p: Any, threshold: float, questions: Sequence[str], draws
 def _cell(results: Sequence[dict[str, Any]], metric: str) -> str:
     low, high = results[0]["intervals"].get(metric, (float("nan"), float("nan")))
     return f"{mean(r[metric] for r in results):.3f} [{low:.2f}, {high:.2f}]"
+
+
+def _spread(values: Sequence[float]) -> str:
+    return f"{mean(values):.3f} [{np.quantile(values, 0.1):.2f}, {np.quantile(values, 0.9):.2f}]"
 
 
 def _classes(rows: Sequence[dict[str, Any]]) -> str:

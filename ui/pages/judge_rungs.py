@@ -21,7 +21,7 @@ THRESHOLD = ("<p class=jd-soft><b>Threshold.</b> The judge stays as it is; only 
              "training side. It reads each item once.</p>")
 HEAD = ("<p class=jd-soft><b>Calibrated head.</b> A logistic regression over cheap signals of the round, stored as plain "
         "numbers. It is fitted in seconds once the "
-        "judge has read each item and the answers are sampled; live it needs the same samples for each verdict.</p>")
+        "judge has read each item. Signals of sampled answers cost calls, here and live: the same samples for each verdict.</p>")
 ON_TOP = ("<p class=jd-soft><b>Head on top of SFT.</b> The same head, reading a fine-tuned judge. Items that this judge was trained on are "
           "left out, so it must have been trained "
           "with a calibration share above 0, or on an older snapshot.</p>")
