@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
-from training.base_model import base_name, load_tokenizer, ready_base
+from training.base_model import base_name, cpu_has_bfloat16, load_tokenizer, ready_base
 from training.rows import Selection, TrainingRow, class_counts, oversampled, select, token_counts
 from training.tokens import row_tokens
 from training.values import JobSettings, TrainingPlan
@@ -102,15 +102,6 @@ def _seconds(selection: Selection, tokens: Mapping[int, int], settings: JobSetti
     work = train * settings.epochs * training_s + 1.4 * (held_out + tuning) * judging_s
     speedup = GPU_SPEEDUP if settings.device == "cuda" else (os.cpu_count() or 1) / MEASURED_CORES
     return FIXED_S + (DEQUANTISE_S if base is None else 0.0) + work * _size(base) / speedup
-
-
-def cpu_has_bfloat16() -> bool:
-    """Whether this CPU has bfloat16 instructions, as far as Linux tells (a guess for the estimate; the job itself measures)."""
-    try:
-        flags = Path("/proc/cpuinfo").read_text(encoding="utf-8")
-    except OSError:
-        return True
-    return "avx512_bf16" in flags or "amx_bf16" in flags or " bf16" in flags
 
 
 def _size(base: str | None) -> float:

@@ -120,4 +120,4 @@ def test_compose_s_settings_are_settings_that_fit_its_services(compose: dict[str
     assert settings.profile == "vllm" and settings.engine.base_url == "http://vllm:8000/v1"
     assert f"--model={settings.engine.model}" in vllm and settings.store_url.endswith("@postgres:5432/trioscope")
     assert "--enable-lora" in vllm and compose["services"]["vllm"]["environment"]["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] == "1"
-    assert {"--max-lora-rank=16", "--max-loras=4"} <= set(vllm)
+    assert {"--max-lora-rank=32", "--max-loras=4"} <= set(vllm)

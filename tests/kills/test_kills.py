@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import time
 from pathlib import Path
 
 import pytest
@@ -26,7 +25,7 @@ from tests.kills.people import Steadfast
 from tests.kills.world import OVERLAP, World
 from training.service import TrainingService
 
-SEED = int(os.environ.get("TRIOSCOPE_KILL_SEED", "") or time.time())
+SEED = int(os.environ.get("TRIOSCOPE_KILL_SEED", "") or 20261130)
 KILLS = int(os.environ.get("TRIOSCOPE_KILLS", "") or 20)
 PEOPLE, ACTS, ITEMS, THINK_S = 3, 100, 220, (1.5, 3.5)
 MUST_BE_ZERO = ("lost", "changed", "doubled", "unknown")

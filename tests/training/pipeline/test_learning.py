@@ -7,7 +7,7 @@ import pytest
 from tests.training.pipeline import toy
 from training.pipeline import rewards
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 STEPS = 24
 
 

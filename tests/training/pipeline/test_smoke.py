@@ -17,7 +17,7 @@ from training.stop import Stopped, StopRequest
 from trio_core.errors import TrainingError
 from trio_core.settings import load_settings
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3000)]
 PROFILE = load_profile("cpu-smoke")
 
 
