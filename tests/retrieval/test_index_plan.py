@@ -25,7 +25,7 @@ WIKIPEDIA = 21_015_324
 @pytest.mark.parametrize("dim", [16, 24])
 @pytest.mark.parametrize("kind", KINDS)
 def test_sizes_are_those_of_faiss_s_files(kind: str, dim: int, tmp_path: Path) -> None:
-    count = 20_000
+    count = 4_000
     vectors = np.random.default_rng(1).standard_normal((count, dim), dtype=np.float32)
 
     def shards() -> Iterator[Matrix]:

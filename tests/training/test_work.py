@@ -111,7 +111,7 @@ def test_votes_without_a_known_answer_say_what_to_do(store: Store, tmp_path: Pat
 def test_a_threshold_and_a_head_become_candidates_and_meet_the_gate(store: Store, snapshot_id: int, tmp_path: Path) -> None:
     threshold = store.add_judge_version(**work(tmp_path, ThresholdTask(snapshot_id=snapshot_id)).version)
     assert (threshold.kind, threshold.parent, threshold.head) == ("threshold", "zero-shot", None) and threshold.threshold < 0.5
-    head = store.add_judge_version(**work(tmp_path, HeadTask(snapshot_id=snapshot_id, head={"samples": 3}), 2).version)
+    head = store.add_judge_version(**work(tmp_path, HeadTask(snapshot_id=snapshot_id, head={"samples": 3, "features": ("logit", "agreement", "round")}), 2).version)
     adapter = head.adapter(tmp_path)
     assert (head.kind, adapter.head.judge, adapter.head.samples, adapter.head.rows) == ("head", "zero-shot", 3, 40)
     assert "agreement" in adapter.head.features and head.scores["after"]["auroc"] > 0.95 > head.scores["before"]["auroc"]
