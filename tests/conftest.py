@@ -10,6 +10,8 @@ from hypothesis import settings
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["GRADIO_ANALYTICS_ENABLED"] = "False"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+if "PYTEST_XDIST_WORKER" in os.environ:  # several test processes share the cores: threads that spin would only take them from each other
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 # How fast a machine is decides no test.
 settings.register_profile("unhurried", deadline=None)
 settings.load_profile("unhurried")

@@ -19,7 +19,8 @@ def factory_of(name: str, count: int, dim: int) -> str:
     if name == "IVF-SQ8":
         return f"IVF{clusters(count)},SQ8"
     if name == "PQ":
-        return f"IVF{clusters(count)},PQ{code_bytes(dim)}"
+        # np: without polysemous training, which orders codes for a filter that nobody here uses (half a minute an index).
+        return f"IVF{clusters(count)},PQ{code_bytes(dim)}np"
     return name
 
 
