@@ -165,7 +165,7 @@ def report(rows: Sequence[dict[str, Any]], all_rows: Sequence[dict[str, Any]]) -
     body += table(["judge", "labels", "balanced accuracy", "AUROC", "ECE"], lines)
     body += ["", f"Mean of {len(SEEDS)} seeds (draws of the labels); brackets: 95 % bootstrap over held-out questions, first seed.", "",
              f"## {len(SPLITS)} random splits by question over all {len(rows)} items", "",
-             "The signals were designed on two thirds of the training questions, none of the held-out ones, so this flatters them a little; "
+             "The signals were designed with a look at the training questions, not at the held-out ones, so this flatters them a little; "
              "it shows what the shares of sufficient pools above, which differ by chance, do to calibration. Brackets: 10 % and 90 % of the splits.", ""]
     body += table(["judge", "labels", "balanced accuracy", "AUROC", "ECE"], [
         [row["judge"], row["labels"], *(_spread([split[m] for split in row["splits"]]) for m in ("balanced_accuracy", "auroc", "ece"))] for row in again])
