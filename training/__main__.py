@@ -8,6 +8,7 @@
     python -m training head --snapshot 1 [--judge judge-1] [--head KEY=VALUE …]
     python -m training evaluate [NAME]                    figures of a judge version, or of all
     python -m training gate NAME [--questions 40]         against the live judge; whole runs too with --questions
+    python -m training starter                            the head that comes with Trioscope, as a candidate
     python -m training promote NAME [--by NAME] [--reason TEXT]
     python -m training rollback
     python -m training jobs [--abort ID | --resume ID]
@@ -83,7 +84,7 @@ def _print_plan(plan: TrainingPlan) -> None:
 
 
 COMMANDS = (items, cli_jobs.votes, snapshot, train, cli_jobs.threshold, cli_jobs.head, evaluate, cli_jobs.gate, promote,
-            cli_jobs.rollback, cli_jobs.jobs)
+            cli_jobs.rollback, cli_jobs.starter, cli_jobs.jobs)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -44,6 +44,12 @@ def gate(service: TrainingService, args: argparse.Namespace) -> None:
         args.name, args.snapshot, runs, **pairs(args.job))).report))))
 
 
+def starter(service: TrainingService, args: argparse.Namespace) -> None:
+    """Adds the head that comes with Trioscope as a candidate."""
+    version = service.add_starter()
+    print(f"{version.name} is a candidate; `python -m training gate {version.name}` compares it with the live judge")
+
+
 def rollback(service: TrainingService, args: argparse.Namespace) -> None:
     """Makes the judge live that was live before."""
     version = service.rollback(args.by or service.settings.annotator, args.reason)

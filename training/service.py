@@ -27,6 +27,7 @@ from training.plan import draft
 from training.progress import read_progress
 from training.rows import snapshot_rows
 from training.sft import SftConfig, SftResult
+from training.starter import add_starter
 from training.values import DemoItemCounts, Evaluation, JobView, TrainingPlan
 from training.work import STORE_VARIABLE
 from training.work_values import (
@@ -99,6 +100,10 @@ class TrainingService:
     def fit_head(self, snapshot_id: int, judge: str = "zero-shot", head: dict[str, Any] | None = None, **given: Any) -> Job:
         """Starts fitting a calibrated head on a judge (`head`: fields of `HeadSettings`); a candidate comes of it."""
         return self._work(_checked(HeadTask, {"snapshot_id": snapshot_id, "judge": judge, "head": head or {}, **given}))
+
+    def add_starter(self) -> JudgeVersion:
+        """Adds the head that comes with Trioscope as a candidate. Raises TrainingError where it is there already."""
+        return add_starter(self.store)
 
     def run_gate(self, candidate: str, snapshot_id: int | None = None, downstream: dict[str, Any] | None = None, **given: Any) -> Job:
         """Starts the gate of a candidate against the live judge (fields of `GateTask`); the report goes to its version.

@@ -27,6 +27,9 @@ from tests.benchmarks.common import (
 from tests.benchmarks.learning_curve import HELD_OUT, merged
 from tests.benchmarks.learning_curve import ROWS as LABELS
 from training.head import HeadSettings, SignalRow, fit_head
+from training.metrics import evaluation
+from training.starter import FILE as STARTER
+from training.starter import Starter
 from trio_core.engines.base import JudgeAdapter
 from trio_core.memory_store import MemoryStore
 from trio_core.settings import load_settings
@@ -46,11 +49,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--rows", type=Path, default=RESULTS / "judge_downstream.jsonl")
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a setting of the embedded profile")
     parser.add_argument("--report-only", action="store_true")
+    parser.add_argument("--write-head", action="store_true", help="only write the head as the one that comes with Trioscope")
 
 
 def main(args: argparse.Namespace) -> None:
     """Runs what is missing with each judge, then reports."""
     judges = [JudgeAdapter(), head_judge(args.labels)]
+    if args.write_head:
+        write_starter(judges[1], args.labels)
+        return
     questions = demo_questions(args.limit)
     _reuse(args.quality, args.rows, {q.id for q in questions})
     for judge in judges:
@@ -84,6 +91,19 @@ def head_judge(labels: Path) -> JudgeAdapter:
     fitted = fit_head([SignalRow(n, r["question_id"], "sufficient" if r["sufficient"] else "insufficient", r["signals"])
                        for n, r in enumerate(rows)], HeadSettings(features=FEATURES, samples=0), OLD)
     return JudgeAdapter(name=NEW, threshold=fitted.threshold, head=fitted.head)
+
+
+def write_starter(judge: JudgeAdapter, labels: Path) -> None:
+    """The head with its figures on the held-out questions, beside those of the untrained judge."""
+    assert judge.head is not None
+    held = [r for r in merged(read_rows(labels)) if r["order"] in HELD_OUT]
+    named = [(n, "sufficient" if r["sufficient"] else "insufficient", "") for n, r in enumerate(held)]
+    found = evaluation(named, ([r["p"] for r in held], 0.5), ([judge.head.p(r["signals"]) for r in held], judge.threshold), len(held), judge.head.rows)
+    model = load_settings("embedded", env={}).engine.embedded.hub_file
+    notes = (f"fitted on {judge.head.rows} items of HotpotQA, 2WikiMultihopQA and MuSiQue with BM25, labelled by gold evidence; "
+             f"the judge's own P is that of {Path(model).stem}",)
+    made = Starter(head=judge.head, threshold=judge.threshold, evaluation=found.model_copy(update={"items": ()}), notes=notes)
+    STARTER.write_text(made.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
 
 def report(rows: Sequence[dict[str, Any]], new: JudgeAdapter, asked: Sequence[str]) -> None:

@@ -30,6 +30,7 @@ def app(tmp_path: Path, tiny: Path) -> Iterator[App]:
 
 def opened(browser: Any, app: App, query: str = "", **options: Any) -> Any:
     page = browser.new_context(**options).new_page()
+    page.set_default_timeout(90_000)
     page.goto(f"{app.url}/judge{query}")
     page.wait_for_selector(".jd-figures b")
     return page
@@ -99,6 +100,22 @@ def test_a_training_is_aborted_and_resumed(app: App, browser: Any) -> None:
     page.wait_for_selector(".jd-job:not([data-state=stopped])")
     page.click("#jd-abort")
     page.wait_for_selector(".jd-job[data-state=stopped]", timeout=120_000)
+
+
+def test_the_head_that_comes_with_it_goes_live(app: App, browser: Any) -> None:
+    page = opened(browser, app)
+    page.click("#jd-starter")
+    page.wait_for_selector("text=judge-1 is a candidate")
+    page.wait_for_selector("#jd-starter", state="hidden")
+    page.fill("#jd-reason textarea", "no labels yet")
+    page.click("#jd-promote")
+    page.wait_for_selector("text=judge-1 is live.")
+    assert app.store.live_judge().head is not None and app.workbench.engine.judge.head.rows == 166
+    page.get_by_text("What the head reads").click()
+    page.wait_for_selector("code:has-text('chain')")
+    page.reload()
+    page.wait_for_selector("td >> text=judge-1")
+    assert page.locator("#jd-starter").count() == 0
 
 
 def app_items(app: App) -> None:

@@ -43,6 +43,7 @@ def versions_section(ctx: UiContext, pinned: gr.State) -> VersionsSection:
             now = html('<div class="jd-wait"></div>')
             back = gr.Button("Roll back", visible=False, size="sm", elem_id="jd-back", scale=0, min_width=160)
         back_said = html("")
+        starter = gr.Button("Add the head that comes with Trioscope", visible=False, size="sm", elem_id="jd-starter")
         table = html("")
         with gr.Row():
             with gr.Column(scale=3, min_width=280):
@@ -61,7 +62,7 @@ def versions_section(ctx: UiContext, pinned: gr.State) -> VersionsSection:
                 details = html("")
         history = html("")
     live = gr.State("")
-    overview = [now, back, table, judge, history, live]
+    overview = [now, back, starter, table, judge, history, live]
     detail = [details, gate, words, reason, promote]
 
     def refresh(request: gr.Request) -> list[Any]:
@@ -89,11 +90,15 @@ def versions_section(ctx: UiContext, pinned: gr.State) -> VersionsSection:
     def go_back(request: gr.Request) -> list[Any]:
         return _acted(ctx, request, "Not rolled back", lambda: rolled_back(ctx, request))
 
+    def add(request: gr.Request) -> list[Any]:
+        return _acted(ctx, request, "Not added", lambda: added(ctx, request), "{} is a candidate: run its gate, or read what it weighs.")
+
     judge.change(show, judge, [*detail, said], **QUIET)
     whole.change(lambda on: gr.Number(visible=on), whole, questions, **QUIET)
     run.click(begin, [judge, whole, questions], [gate_said, pinned], **ACT)
     promote.click(make_live, [judge, reason], [said, *overview, *detail], **ACT)
     back.click(go_back, None, [back_said, *overview, *detail], **ACT)
+    starter.click(add, None, [back_said, *overview, *detail], **ACT)
     return VersionsSection(live, judge, overview, refresh, [*overview, *detail], settle)
 
 
@@ -108,12 +113,18 @@ def rolled_back(ctx: UiContext, request: gr.Request | None) -> JudgeVersion:
     return ctx.training.rollback(ctx.require_admin(request))
 
 
-def _acted(ctx: UiContext, request: gr.Request, failed: str, act: Callable[[], JudgeVersion]) -> list[Any]:
+def added(ctx: UiContext, request: gr.Request | None) -> JudgeVersion:
+    """The head that comes with Trioscope as a candidate; whoever may start jobs may add it."""
+    ctx.who(request)
+    return ctx.training.add_starter()
+
+
+def _acted(ctx: UiContext, request: gr.Request, failed: str, act: Callable[[], JudgeVersion], done: str = "{} is live.") -> list[Any]:
     try:
         made = act()
     except TrioscopeError as error:
-        return [parts.note(f"{failed}: {error}", "bad"), *[gr.skip()] * 11]
-    return [parts.note(f"{made.name} is live.", "good"), *_all(ctx, request, made.name), *_details(ctx, request, made.name)]
+        return [parts.note(f"{failed}: {error}", "bad"), *[gr.skip()] * 12]
+    return [parts.note(done.format(made.name), "good"), *_all(ctx, request, made.name), *_details(ctx, request, made.name)]
 
 
 def _known(ctx: UiContext, name: str | None) -> JudgeVersion:
@@ -161,9 +172,10 @@ def way_back(ctx: UiContext, request: gr.Request | None) -> gr.Button:
 
 
 def _all(ctx: UiContext, request: gr.Request | None, chosen: str | None) -> list[Any]:
-    """Live judge, way back, table, choices (newest first; the newest is chosen unless one is given), history."""
+    """Live judge, way back, the head on offer, table, choices (newest first; the newest is chosen unless one is given), history."""
     found, promotions, live = ctx.store.judge_versions(), ctx.store.promotions(), ctx.store.live_judge()
     names = [(f"{v.name} ({v.state})", v.name) for v in reversed(found)]
     kept = chosen if chosen in [v.name for v in found] else names[0][1]
-    return [versions.live_html(live, promotions), way_back(ctx, request), versions.versions_html(found), gr.Dropdown(choices=names, value=kept),
+    offer = gr.Button(visible=not any(v.scores.get("starter") for v in found))
+    return [versions.live_html(live, promotions), way_back(ctx, request), offer, versions.versions_html(found), gr.Dropdown(choices=names, value=kept),
             versions.history_html(promotions), live.name]
