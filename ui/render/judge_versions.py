@@ -130,11 +130,12 @@ def evaluation_html(version: JudgeVersion) -> str:
     sample = (f" A sample of {number(found.after.rows)} of {number(found.held_out_rows)} held-out rows was judged."
               if found.held_out_rows > found.after.rows else "")
     flipped = [item for item in found.items if item.flipped]
-    words = f"{plural(len(flipped), 'held-out verdict')} flipped: {right} to right, {wrong} to wrong.{sample}"
+    notes = "".join(f'<p class="jd-soft">{esc(note[:1].upper() + note[1:])}.</p>' for note in version.scores.get("notes") or () if isinstance(note, str))
+    words = f"{plural(right + wrong, 'held-out verdict')} flipped: {right} to right, {wrong} to wrong.{sample}"
     if not flipped:
-        return f'<p class="jd-facts">{esc(words)}</p>'
+        return f'<p class="jd-facts">{esc(words)}</p>{notes}'
     rows = [_flip_row(item, version.threshold) for item in sorted(flipped, key=lambda i: _right(i, version.threshold))]
-    return f'<p class="jd-facts">{esc(words)}</p>' + table(("Item", "Label", "Now", "P before", "P after"), rows, "Flipped items", words=3)
+    return f'<p class="jd-facts">{esc(words)}</p>{notes}' + table(("Item", "Label", "Now", "P before", "P after"), rows, "Flipped items", words=3)
 
 
 def served_html(version: JudgeVersion) -> str:
