@@ -99,8 +99,10 @@ class RunHub:
         if run is None or run.task is None or run.task.done():
             return
         with self._lock:
-            already, run.status = run.status == "stopping", "stopping"
-        if not already:  # a second cancel would hit the storing of the first one's end
+            going = _going(run)
+            if going:
+                run.status = "stopping"
+        if going:
             run.cancel()
         await asyncio.wait([run.task])
 
@@ -110,7 +112,7 @@ class RunHub:
             self._pulse.cancel()
         open_ = {run.task: run for run in self._runs.values() if run.task and not run.task.done()}
         for run in open_.values():
-            if run.status != "stopping":
+            if _going(run):
                 run.stopping_as = "interrupted"
                 run.cancel()
         if open_:
@@ -257,6 +259,11 @@ class RunHub:
                 await asyncio.to_thread(self._store.sweep, STALE_S)
             except StoreError as error:
                 log.warning("heartbeat: %s", error)
+
+
+def _going(run: LiveRun) -> bool:
+    """Whether a stop has something to stop. A second cancel would hit the storing of the first one's end, one after the end the end itself."""
+    return run.status != "stopping" and run.status not in ENDED
 
 
 def _failed(run: LiveRun, fault: StoreError) -> None:

@@ -204,6 +204,17 @@ async def test_a_run_that_ends_before_its_first_step_is_stored_so(act: str) -> N
     assert store.run(run_id).status == hub.poll(run_id).status == status and not hub.running()
 
 
+@pytest.mark.parametrize("act", ["stop", "close"])
+async def test_a_stop_that_comes_as_the_end_is_shown_changes_nothing(act: str) -> None:
+    store = MemoryStore()
+    hub = hub_of(QUICK, store)
+    run_id = await hub.start(ask())
+    while hub.poll(run_id).status != "finished":
+        await asyncio.sleep(0)  # the run's task has not seen yet that its end is stored
+    await (hub.stop(run_id) if act == "stop" else hub.close())
+    assert (hub.poll(run_id).status, hub.poll(run_id).fault) == ("finished", "")
+
+
 async def test_a_finished_run_cannot_be_continued() -> None:
     hub = hub_of(QUICK)
     run_id = await hub.start(ask())
