@@ -58,7 +58,9 @@ def _train(items: Sequence[CurveItem], folder: Path, settings: Settings) -> None
     config = SftConfig(settings=job, embedded=settings.engine.embedded, data_dir=settings.data_dir)
     (folder / "config.json").write_text(config.model_dump_json(indent=1), encoding="utf-8")
     chosen = [_row(n, item) for n, item in enumerate(items)]
-    both = [next(row for row in chosen if row.label == label) for label in ("sufficient", "insufficient")]
+    both = list({row.label: row for row in chosen}.values())
+    if len(both) < 2:
+        raise SystemExit(f"all {len(chosen)} labels of this draw are alike; give --sft a larger number or another --seed")
     for file, part in (("train.jsonl", chosen), ("held_out.jsonl", both)):
         (folder / file).write_text("".join(row.model_dump_json() + "\n" for row in part), encoding="utf-8")
     began = time.monotonic()
