@@ -107,6 +107,7 @@ def test_the_head_that_comes_with_it_goes_live(app: App, browser: Any) -> None:
     page.click("#jd-starter")
     page.wait_for_selector("text=judge-1 is a candidate")
     page.wait_for_selector("#jd-starter", state="hidden")
+    page.wait_for_selector("#jd-loop >> text=judge-1")
     page.fill("#jd-reason textarea", "no labels yet")
     page.click("#jd-promote")
     page.wait_for_selector("text=judge-1 is live.")

@@ -72,6 +72,24 @@ def test_mistakes_are_named(tmp_path: Path, capsys: pytest.CaptureFixture[str], 
     assert said in capsys.readouterr().err and not (tmp_path / "out").exists()
 
 
+def test_the_judge_is_the_live_one_or_the_one_that_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "data").mkdir()
+    store = open_store(f"sqlite:///{tmp_path / 'data' / 'trioscope.db'}")
+    for threshold in (0.2, 0.9):
+        store.add_judge_version("m", kind="threshold", parent="zero-shot", threshold=threshold)
+    store.promote("judge-1", by="ada", reason="a test")
+    store.close()
+    asked = ["ask", "Who wrote Emma?", "--json", "--profile", "scripted", "--set", f"data_dir={tmp_path / 'data'}"]
+    for named, judge, threshold in (("live", "judge-1", 0.2), ("judge-2", "judge-2", 0.9), ("zero-shot", "zero-shot", 0.5)):
+        assert main([*asked, "--judge", named]) == 0
+        verdicts = [e for line in capsys.readouterr().out.splitlines() if (e := json.loads(line))["type"] == "verdict"]
+        assert {(v["judged_by"], v["threshold"]) for v in verdicts} == {(judge, threshold)}
+    assert main([*asked, "--judge", "judge-7"]) == 2
+    assert "'judge-7' is no judge of this store; choose one of live, zero-shot, judge-1, judge-2" in capsys.readouterr().err
+    assert main(flags(tmp_path, "--method", "trio", "--limit", "1", "--judge", "judge-2")) == 0
+    assert json.loads((tmp_path / "out" / "evaluation.json").read_text())["judge"] == "judge-2"
+
+
 def test_the_folder_keeps_no_password() -> None:
     settings = load_settings("scripted", flags=["store_url=postgresql://me:s3:cret@host/db"])
     terms = terms_of(Wish(dataset="demo", methods=("trio",)), settings, "zero-shot")

@@ -10,11 +10,13 @@ from typing import Any
 from trio_core import demo
 from trio_core.cli.common import add_settings_flags, settings_from_args
 from trio_core.cli.show import line_of
+from trio_core.cli.store import JUDGE_HELP, judge_of, open_run_store
+from trio_core.engines.base import JudgeAdapter
 from trio_core.errors import InputError
 from trio_core.events import BaseEvent, RunFailed, event_to_json, is_end
 from trio_core.memory_store import MemoryStore
 from trio_core.runs import RunRequest
-from trio_core.settings import ENV_PREFIX
+from trio_core.settings import ENV_PREFIX, Settings
 from trio_core.workbench import Workbench
 
 
@@ -25,6 +27,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--method", default="trio")
     parser.add_argument("--json", action="store_true", help="one JSON event a line; `type` names the event")
     parser.add_argument("--option", action="append", default=[], metavar="NAME=VALUE", help="a setting of the method, for this run")
+    parser.add_argument("--judge", default="live", metavar="NAME", help=JUDGE_HELP)
     add_settings_flags(parser)
 
 
@@ -44,8 +47,7 @@ def options(pairs: list[str], name: str) -> dict[str, Any]:
 def run(args: argparse.Namespace) -> int:
     """0 when the run finished, 1 when it failed (the last event says why)."""
     settings = settings_from_args(args)
-    store = MemoryStore()
-    bench = Workbench(settings, store)
+    bench = Workbench(settings, MemoryStore(), judge=_judge(args.judge, settings))
     known = demo.find(args.question) if settings.retriever.corpus == "demo" else None
     request = RunRequest(
         question=args.question, method=args.method, settings=options(args.option, "option"), gold=known.gold if known else None
@@ -56,6 +58,16 @@ def run(args: argparse.Namespace) -> int:
         return _follow(bench, run_id, args.json)
     finally:
         bench.close()
+
+
+def _judge(name: str, settings: Settings) -> JudgeAdapter:
+    """From the app's store, which is closed again: the run itself is not kept."""
+    store = open_run_store(settings)
+    try:
+        return judge_of(store, name, settings)
+    finally:
+        if hasattr(store, "close"):
+            store.close()
 
 
 def _follow(bench: Workbench, run_id: str, as_json: bool) -> int:

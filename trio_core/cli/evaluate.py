@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from trio_core.cli.common import add_settings_flags, settings_from_args
-from trio_core.cli.store import open_run_store
-from trio_core.engines.base import JudgeAdapter
+from trio_core.cli.store import JUDGE_HELP, judge_of, open_run_store
 from trio_core.errors import InputError
 from trio_core.evaluation.elsewhere import run_elsewhere
 from trio_core.evaluation.summary import METRICS
@@ -44,7 +43,7 @@ def add_parser(commands: Any) -> None:
     parser.add_argument("--with", type=Path, action="append", default=[], dest="others", metavar="DIR",
                         help="take the rows of another evaluation into the report; may be repeated")
     parser.add_argument("--metric", default="em", choices=METRICS, metavar="NAME", help="metric of pairs and breakdowns (default em)")
-    parser.add_argument("--judge", choices=("live", "zero-shot"), default="live", help="the store's live judge, or the bare model")
+    parser.add_argument("--judge", default="live", metavar="NAME", help=JUDGE_HELP)
     parser.add_argument("--retry-failed", action="store_true", help="run failed questions again")
     parser.add_argument("--no-evidence", action="store_true", help="do not look for gold passages in the corpus (no recall, no support)")
     add_engine_flags(parser)
@@ -58,8 +57,7 @@ def run(args: argparse.Namespace) -> int:
             raise InputError(f"--{name} must be at least 1, got {value}")
     settings = _settings(args)
     store = open_run_store(settings)
-    live = getattr(store, "live_judge", None)
-    judge = live().adapter(settings.data_dir) if live and args.judge == "live" else JudgeAdapter()
+    judge = judge_of(store, args.judge, settings)
     bench = Workbench(settings, store, judge=judge)
     try:
         ready = make_ready(_wish(args), settings, args.out, judge.name)

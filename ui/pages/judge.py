@@ -29,4 +29,4 @@ def build(ctx: UiContext, demo: gr.Blocks) -> None:
     ladder.ended.change(labels.refresh, outputs=labels.outputs, **QUIET)
     ladder.ended.change(judges.settle, [ladder.ended, judges.judge], judges.settled, **QUIET)
     ladder.ended.change(loop.refresh, outputs=loop.outputs, **QUIET)
-    judges.live.change(loop.refresh, outputs=loop.outputs, **QUIET)
+    judges.judges.change(loop.refresh, outputs=loop.outputs, **QUIET)

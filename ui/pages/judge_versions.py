@@ -22,12 +22,12 @@ QUESTIONS = 40
 
 @dataclass(frozen=True)
 class VersionsSection:
-    """What the rest of the page needs of this section. `live` holds the name of the live judge.
+    """What the rest of the page needs of this section. `judges` changes when a judge is added or goes live.
 
     `settle` reads all anew after a job: from `[ended, judge]` into `settled`.
     """
 
-    live: gr.State
+    judges: gr.State
     judge: gr.Dropdown
     outputs: list[Any]
     refresh: Callable[..., Any]
@@ -61,8 +61,8 @@ def versions_section(ctx: UiContext, pinned: gr.State) -> VersionsSection:
             with gr.Column(scale=8, min_width=320):
                 details = html("")
         history = html("")
-    live = gr.State("")
-    overview = [now, back, starter, table, judge, history, live]
+    judges = gr.State("")
+    overview = [now, back, starter, table, judge, history, judges]
     detail = [details, gate, words, reason, promote]
 
     def refresh(request: gr.Request) -> list[Any]:
@@ -99,7 +99,7 @@ def versions_section(ctx: UiContext, pinned: gr.State) -> VersionsSection:
     promote.click(make_live, [judge, reason], [said, *overview, *detail], **ACT)
     back.click(go_back, None, [back_said, *overview, *detail], **ACT)
     starter.click(add, None, [back_said, *overview, *detail], **ACT)
-    return VersionsSection(live, judge, overview, refresh, [*overview, *detail], settle)
+    return VersionsSection(judges, judge, overview, refresh, [*overview, *detail], settle)
 
 
 def promoted(ctx: UiContext, request: gr.Request | None, name: str | None, why: str) -> JudgeVersion:
@@ -178,4 +178,4 @@ def _all(ctx: UiContext, request: gr.Request | None, chosen: str | None) -> list
     kept = chosen if chosen in [v.name for v in found] else names[0][1]
     offer = gr.Button(visible=not any(v.scores.get("starter") for v in found))
     return [versions.live_html(live, promotions), way_back(ctx, request), offer, versions.versions_html(found), gr.Dropdown(choices=names, value=kept),
-            versions.history_html(promotions), live.name]
+            versions.history_html(promotions), f"{live.name} of {len(found)}"]
