@@ -192,15 +192,31 @@ def _merge(base: dict[str, Any], over: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _assign(target: dict[str, Any], path: list[str], text: str) -> None:
-    try:
-        value = yaml.safe_load(text)
-    except yaml.YAMLError:
+    """A text setting keeps what was typed: a key of digits is no number, an empty name not null."""
+    value, wanted = _read_value(text), _type_at(path)
+    if not isinstance(value, str) and (wanted is str or wanted == str | None and value is not None):
         value = text
     for part in path[:-1]:
         inner = target.get(part)
         target[part] = dict(inner) if isinstance(inner, dict) else {}
         target = target[part]
     target[path[-1]] = value
+
+
+def _read_value(text: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+
+
+def _type_at(path: list[str]) -> Any:
+    """Type of a setting; null where there is none."""
+    model: Any = Settings
+    for part in path:
+        field = getattr(model, "model_fields", {}).get(part)
+        model = field.annotation if field else None
+    return model
 
 
 def _validate(data: dict[str, Any]) -> Settings:

@@ -41,3 +41,10 @@ def test_unknown_profile_and_broken_file(tmp_path: Path) -> None:
         load_settings("scripted", broken, {})
     with pytest.raises(SettingsError, match="does not exist"):
         load_settings("scripted", tmp_path / "none.yaml", {})
+
+
+def test_text_stays_as_it_was_typed() -> None:
+    settings = load_settings("scripted", env={}, flags=["store_url=0123", "retriever.corpus=", "retriever.query_prefix='query: '",
+                                                        "retriever.passage_prefix=null", "methods.trio.top_k=2"])
+    assert settings.store_url == "0123" and settings.retriever.corpus == "" and settings.retriever.query_prefix == "query: "
+    assert settings.retriever.passage_prefix is None and settings.methods["trio"]["top_k"] == 2
