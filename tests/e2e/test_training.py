@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from tests.e2e.helpers import no_sideways_scroll
 from tests.e2e.judging_app import App, serve
 from tests.training.pipeline.folder import make_run
 from tests.ui.judging_helpers import EVIL
+from training.progress import ProgressLog
 
 RUN = "pipelines/cpu-smoke"
 
@@ -92,6 +94,41 @@ def test_every_step_shows_its_data(app: App, run: Path, page: Page) -> None:
     expect(page.locator(".tr-row").first).to_contain_text("gold: Author 0")
     look("serving")
     expect(page.locator(".tr-none")).to_contain_text("nothing to see yet")
+
+
+def test_rows_of_one_difficulty_or_label_have_an_address(app: App, run: Path, page: Page) -> None:
+    page.goto(f"{app.url}/training?run={RUN}&step=questions&page=2")
+    facet = page.get_by_role("navigation", name="Difficulty")
+    expect(facet.get_by_role("link")).to_have_text(["all 25", "hard 9", "medium 8", "easy 8"])
+    facet.get_by_role("link", name="easy").click()
+    expect(page.locator(".tr-row")).to_have_count(8)
+    expect(page.locator(".tr-row .tag:first-of-type")).to_have_text(["easy"] * 8)
+    assert "only=easy" in page.url and "page=" not in page.url
+    expect(facet.locator("[aria-current]")).to_have_text("easy 8")
+    page.get_by_role("link", name="2 Retrieval debate").click()
+    expect(page.locator(".tr-row")).to_have_count(10)
+    assert "only=" not in page.url
+    page.goto(f"{app.url}/training?run={RUN}&step=judge&only=mixed")
+    expect(page.locator(".tr-vote .b")).to_have_text(["mixed, dropped"] * 4)
+    page.goto(f"{app.url}/training?run={RUN}&step=query&only=not_keywords")
+    expect(page.locator(".tr-row")).to_have_count(1)
+
+
+def test_a_run_at_work_is_followed_until_it_is_silent(app: App, folder: Path, page: Page) -> None:
+    work = make_run(folder / "work")
+    page.goto(f"{app.url}/training?run=work&step=query")
+    first = page.locator(".tr-row details").first
+    first.locator("summary").first.click()
+    expect(page.locator("#ts-training")).to_contain_text("query agent, 1 of 3")
+    log = ProgressLog(work)
+    log.work("query agent", 3, 3)
+    log.close()
+    expect(page.locator("#ts-training")).to_contain_text("query agent, 3 of 3", timeout=60_000)
+    expect(first).to_have_attribute("open", "")
+    for file in work.rglob("*"):
+        os.utime(file, (1e9, 1e9))
+    expect(page.get_by_role("link", name="Read anew")).to_be_visible(timeout=60_000)
+    expect(page.locator("[data-working]")).to_have_count(0)
 
 
 def test_what_is_wrong_is_said_and_the_rest_shown(app: App, folder: Path, run: Path, page: Page) -> None:

@@ -23,6 +23,8 @@ from trio_core.errors import InputError, TrioscopeError
 State = Literal["done", "begun", "to do", "damaged"]
 MOST_FOLDERS = 3_000
 """Folders of the data folder that are looked at."""
+WORKING_S = 600
+"""So long after its last sign of life an unfinished run counts as at work; a step of a large model takes minutes."""
 MOST_SMALL = 4 << 20
 """Bytes of a file that is read whole (profile, manifest, card)."""
 
@@ -53,6 +55,15 @@ class RunSight(NamedTuple):
     def done(self) -> int:
         """Finished steps."""
         return sum(step.state == "done" for step in self.steps)
+
+    @property
+    def finished(self) -> bool:
+        """Whether all steps are done."""
+        return self.done == len(self.steps)
+
+    def working(self, now: datetime) -> bool:
+        """Whether it may be at work: nothing locks a run's folder, so this goes by its last sign of life."""
+        return not self.finished and self.changed is not None and (now - self.changed).total_seconds() < WORKING_S
 
     def step(self, name: str) -> StepSight:
         """A step by its name. Raises InputError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,8 +11,9 @@ from pydantic import ValidationError
 from training.pipeline.answer import ROLLOUTS, Rollout
 from training.pipeline.browse import RunSight
 from training.pipeline.debate import DEBATES, POOLS, SINGLE
+from training.pipeline.facets import Facet, read_facet, text_facet
 from training.pipeline.judge import TRAIN, VOTES
-from training.pipeline.lines import LinePage, find_rows, read_page
+from training.pipeline.lines import find_rows, read_page
 from training.pipeline.query import SCORED, ScoredQuery
 from training.pipeline.questions import FILE as QUESTIONS
 from training.pipeline.questions import GRADED
@@ -29,18 +31,33 @@ class DataFile(NamedTuple):
     kind: type[Value]
     rows: int = 20
     of: tuple[str, ...] = ()
+    facet: Facet | None = None
+    """What its rows can be chosen by."""
+
+
+DIFFICULTY = text_facet("Difficulty", "difficulty", {"hard": "hard", "medium": "medium", "easy": "easy"})
+END = text_facet("Ended", "end", {
+    "proponent": "for the proponent", "concede": "conceded", "malformed": "malformed action", "repeat": "repeated query",
+    "no_hits": "nothing found", "rounds": "limit of rounds"})
+LABEL = text_facet("Label", "label", {"sufficient": "sufficient", "insufficient": "insufficient", "mixed": "mixed"})
+PROBLEM = Facet("Query", {"valid": "valid", "empty": "empty", "too_long": "too long", "repeated": "repeated",
+                          "not_keywords": "not keywords"},
+                re.compile(rb'"problem":"(\w*)"'), lambda text: text or "valid")
+REWARD = Facet("Reward", {"gain": "above 0", "none": "0 or below"}, re.compile(rb'"reward":(-?[\d.]+(?:[eE][-+]?\d+)?)\}'),
+               lambda text: "gain" if float(text) > 0 else "none")
 
 
 FILES: dict[str, tuple[DataFile, ...]] = {
-    "questions": (DataFile(QUESTIONS, "Questions with difficulty and set", GradedQuestion),
-                  DataFile(GRADED, "Graded so far", GradedQuestion)),
-    "debate": (DataFile(DEBATES, "Debates", Debate, 10), DataFile(POOLS, "Samples T1: the pool after each round", PoolSample, 10),
+    "questions": (DataFile(QUESTIONS, "Questions with difficulty and set", GradedQuestion, facet=DIFFICULTY),
+                  DataFile(GRADED, "Graded so far", GradedQuestion, facet=DIFFICULTY)),
+    "debate": (DataFile(DEBATES, "Debates", Debate, 10, facet=END),
+               DataFile(POOLS, "Samples T1: the pool after each round", PoolSample, 10),
                DataFile(SINGLE, "Samples T2: one search a question", PoolSample, 10)),
-    "answer": (DataFile(f"stage2/{ROLLOUTS}", "Completions of stage 2", Rollout, of=(POOLS,)),
-               DataFile(f"stage1/{ROLLOUTS}", "Completions of stage 1", Rollout, of=(POOLS,))),
-    "query": (DataFile(SCORED, "Queries and their rewards", ScoredQuery, of=(SINGLE,)),),
-    "judge": (DataFile(VOTES, "Votes on pools", VotedPool, of=(POOLS, SINGLE)),
-              DataFile(TRAIN, "Rows that the judge learned from", TrainingRow)),
+    "answer": (DataFile(f"stage2/{ROLLOUTS}", "Completions of stage 2", Rollout, of=(POOLS,), facet=REWARD),
+               DataFile(f"stage1/{ROLLOUTS}", "Completions of stage 1", Rollout, of=(POOLS,), facet=REWARD)),
+    "query": (DataFile(SCORED, "Queries and their rewards", ScoredQuery, of=(SINGLE,), facet=PROBLEM),),
+    "judge": (DataFile(VOTES, "Votes on pools", VotedPool, of=(POOLS, SINGLE), facet=LABEL),
+              DataFile(TRAIN, "Rows that the judge learned from", TrainingRow, facet=LABEL)),
     "serving": (),
 }
 
@@ -59,9 +76,18 @@ class DataPage(NamedTuple):
     file: DataFile
     rows: tuple[Row, ...]
     total: int
+    """Rows that there are of what is asked for."""
     page: int
     cut: bool
     samples: dict[str, PoolSample]
+    only: str = ""
+    """The value of the facet that all rows have; empty = all rows."""
+    all: int = 0
+    """Rows of the file."""
+    counts: dict[str, int] = {}
+    """Rows of each value of the facet."""
+    whole: bool = True
+    """False = only the beginning of the file was looked through for the counts."""
 
     @property
     def pages(self) -> int:
@@ -75,17 +101,28 @@ def files_of(run: RunSight, step: str) -> list[DataFile]:
     return [file for file in there if file.name != GRADED or len(there) == 1]
 
 
-def read_data(run: RunSight, step: str, file: DataFile, page: int) -> DataPage:
-    """A page, counted from 1; one beyond the end is the last. Raises InputError for a file that cannot be opened."""
-    path = run.folder / step / file.name
+def read_data(run: RunSight, step: str, file: DataFile, page: int, only: str = "") -> DataPage:
+    """A page, counted from 1; one beyond the end is the last. `only` = a value of the file's facet; another one counts as none.
+
+    Raises InputError for a file that cannot be opened.
+    """
+    path, facet = run.folder / step / file.name, file.facet
+    only = only if facet is not None and only in facet.values else ""
     try:
-        total = read_page(path, 0, 0).total
+        found = read_page(path, 0, 0)
+        known = read_facet(path, facet, "", 0, 0) if facet is not None else None
+        total = known.counts[only] if known is not None and only else found.total
         page = min(max(page, 1), max(1, -(-total // file.rows)))
-        found: LinePage = read_page(path, (page - 1) * file.rows, file.rows)
+        first = (page - 1) * file.rows
+        if facet is not None and only:
+            lines = read_facet(path, facet, only, first, file.rows).lines
+        else:
+            lines = read_page(path, first, file.rows).lines
     except (OSError, ValueError) as error:
         raise InputError(f"{file.name} of step {step} cannot be read ({error}); it may be written anew just now: reload") from error
-    rows = tuple(_row(line.number, line.text, file.kind) for line in found.lines)
-    return DataPage(file, rows, found.total, page, found.cut, _samples(run.folder / "debate", file.of, rows))
+    rows = tuple(_row(line.number, line.text, file.kind) for line in lines)
+    return DataPage(file, rows, total, page, found.cut, _samples(run.folder / "debate", file.of, rows), only, found.total,
+                    known.counts if known else {}, known is None or known.whole)
 
 
 def _row(number: int, text: bytes | None, kind: type[Value]) -> Row:

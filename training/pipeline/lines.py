@@ -104,7 +104,7 @@ def _counted(path: Path) -> tuple[_Count, bool]:
         stat = os.fstat(file.fileno())
         if old is not None and (old.inode, old.size, old.changed) == (stat.st_ino, stat.st_size, stat.st_mtime_ns):
             return old, _cut(old.mark)
-        grown = old is not None and old.inode == stat.st_ino and old.size <= stat.st_size and old.mark == _mark(file, old.size)
+        grown = old is not None and old.inode == stat.st_ino and old.size <= stat.st_size and old.mark == mark(file, old.size)
         before = list(old.before[:-1]) if old is not None and grown else []
         total = old.before[-1] if old is not None and grown else 0
         at = len(before) * BLOCK
@@ -112,7 +112,7 @@ def _counted(path: Path) -> tuple[_Count, bool]:
         while at < stat.st_size and (block := file.read(min(BLOCK, stat.st_size - at))):
             before.append(total)
             total, at = total + block.count(b"\n"), at + len(block)
-        made = _Count(stat.st_ino, stat.st_size, stat.st_mtime_ns, tuple(before) or (0,), total, _mark(file, stat.st_size))
+        made = _Count(stat.st_ino, stat.st_size, stat.st_mtime_ns, tuple(before) or (0,), total, mark(file, stat.st_size))
     with _lock:
         while len(_known) >= _KEPT:
             _known.pop(next(iter(_known)))
@@ -120,7 +120,8 @@ def _counted(path: Path) -> tuple[_Count, bool]:
     return made, _cut(made.mark)
 
 
-def _mark(file: BinaryIO, size: int) -> bytes:
+def mark(file: BinaryIO, size: int) -> bytes:
+    """The first and the last of a file's first `size` bytes."""
     file.seek(0)
     head = file.read(min(_MARK, size))
     file.seek(max(0, size - _MARK))

@@ -1,13 +1,18 @@
 """Training: pipeline runs of the data folder (Algorithm 1), their steps, and every step's data. The address holds what is looked at.
 
-The page only reads: a run is begun and gone on with on the command line, whose line it shows.
+The page only reads: a run is begun and gone on with on the command line, whose line it shows. While one is at work the page's script
+asks again, and what has changed takes the place of what it was.
 """
 
 from __future__ import annotations
 
+import asyncio
+import hashlib
 import logging
 import shlex
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
 
 import gradio as gr
 from pydantic import ValidationError
@@ -32,34 +37,54 @@ log = logging.getLogger(__name__)
 def build(ctx: UiContext, demo: gr.Blocks) -> None:
     """One piece, made anew whenever the page is opened."""
     gr.HTML("", head=f"<style>{asset('training.css')}</style>", visible="hidden")
-    # The template must be a plain `${value}`: see ui.shell.error_line.
-    piece = gr.HTML("", html_template="${value}", apply_default_css=False, js_on_load=asset("training.js"), elem_id="ts-training")
+
+    async def look(data: Any) -> dict[str, str]:
+        body = data if isinstance(data, dict) else {}
+        query = body.get("query")
+        html = await asyncio.to_thread(whole_html, ctx, read_asked(query if isinstance(query, dict) else {}))
+        mark = hashlib.sha256(html.encode()).hexdigest()
+        return {"mark": mark} if mark == body.get("mark") else {"mark": mark, "html": html}
 
     def show(request: gr.Request) -> str:
-        asked = read_asked(dict(request.query_params))
-        try:
-            return page_html(ctx, asked)
-        except TrioscopeError as error:
-            return f'<p class="tr-back"><a href="./training">All pipeline runs</a></p><p class="err" role="alert">{esc(error)}</p>'
+        return whole_html(ctx, read_asked(dict(request.query_params)))
 
+    # The template must be a plain `${value}`: see ui.shell.error_line.
+    piece = gr.HTML("", html_template="${value}", apply_default_css=False, js_on_load=asset("training.js"), elem_id="ts-training",
+                    server_functions=[look])
     demo.load(show, None, [piece], show_progress="hidden", api_visibility="private")
 
 
-def read_asked(query: Mapping[str, str]) -> Asked:
+def read_asked(query: Mapping[str, Any]) -> Asked:
     """What an address asks for."""
-    page = query.get("page", "1")
-    return Asked(query.get("run", "")[:400], query.get("step", "")[:40], query.get("data", "")[:80],
-                 int(page) if page.isascii() and page.isdigit() and 0 < len(page) < 10 else 1)
+    def text(name: str, most: int) -> str:
+        return str(query.get(name) or "")[:most]
+
+    page = text("page", 50)
+    return Asked(text("run", 400), text("step", 40), text("data", 80), text("only", 40),
+                 int(page) if page.isascii() and page.isdigit() and len(page) < 10 else 1)
 
 
-def page_html(ctx: UiContext, asked: Asked) -> str:
-    """The list, or a run with the step that is looked at. Raises TrioscopeError."""
-    data_dir = ctx.settings.data_dir
+def whole_html(ctx: UiContext, asked: Asked) -> str:
+    """What the page holds, or what is wrong; `data-working` has its script ask again."""
+    try:
+        html, working = page_html(ctx, asked)
+    except TrioscopeError as error:
+        html = f'<p class="tr-back"><a href="./training">All pipeline runs</a></p><p class="err" role="alert">{esc(error)}</p>'
+        working = False
+    return f'<div class="tr-whole"{" data-working=1" if working else ""}>{html}</div>'
+
+
+def page_html(ctx: UiContext, asked: Asked) -> tuple[str, bool]:
+    """The list, or a run with the step that is looked at, and whether a run in it is at work. Raises TrioscopeError."""
+    data_dir, now = ctx.settings.data_dir, datetime.now(UTC)
     if not asked.run:
-        return list_html(find_runs(data_dir), COMMANDS, str(data_dir / RUNS))
+        runs = find_runs(data_dir)
+        working = any(run.working(now) for run in runs)
+        return list_html(runs, COMMANDS, str(data_dir / RUNS), working), working
     run = open_run(data_dir, asked.run)
-    head = run_html(run, asked)
-    return head + step_html(run.step(asked.step), asked, shown(run, asked)) if asked.step else head
+    working = run.working(now)
+    head = run_html(run, asked, working)
+    return head + step_html(run.step(asked.step), asked, shown(run, asked)) if asked.step else head, working
 
 
 def shown(run: RunSight, asked: Asked) -> Shown:
@@ -69,7 +94,7 @@ def shown(run: RunSight, asked: Asked) -> Shown:
     if files:
         try:
             chosen = next((file for file in files if file.name == asked.data), files[0])
-            data = read_data(run, step, chosen, asked.page)
+            data = read_data(run, step, chosen, asked.page, asked.only)
         except TrioscopeError as error:
             problems.append(str(error))
     card = run.folder / step / AGENTS.get(step, "") / "README.md"

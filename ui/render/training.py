@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
-from urllib.parse import urlencode
 
 from training.footprint import Footprint, size
-from training.pipeline.browse import Curve, RunSight, StepSight
+from training.pipeline.browse import WORKING_S, Curve, RunSight, StepSight
 from training.pipeline.data import DataFile, DataPage
 from training.pipeline.manifest import StepManifest
+from ui.render.address import address_of
 from ui.render.base import esc, number, plural, seconds
 from ui.render.training_plot import plots_html
 from ui.render.training_rows import rows_html
@@ -27,13 +27,13 @@ class Asked(NamedTuple):
     run: str = ""
     step: str = ""
     data: str = ""
+    only: str = ""
+    """A value of the data's facet: difficulty, label, outcome."""
     page: int = 1
 
     def address(self, **changes: Any) -> str:
         """The same with changes."""
-        wanted = self._replace(**changes)
-        given = {k: v for k, v in wanted._asdict().items() if v and (k, v) != ("page", 1)}
-        return "./training" + (f"?{urlencode(given)}" if given else "")
+        return address_of("training", self._replace(**changes))
 
 
 class Shown(NamedTuple):
@@ -49,8 +49,8 @@ class Shown(NamedTuple):
     problems: Sequence[str]
 
 
-def list_html(runs: Sequence[RunSight], commands: Sequence[str], folder: str) -> str:
-    """All runs; with none, how to begin one."""
+def list_html(runs: Sequence[RunSight], commands: Sequence[str], folder: str, working: bool = False) -> str:
+    """All runs; with none, how to begin one. `working` = the page follows them."""
     begin = ('<p class="tr-soft">A run is begun, and gone on with, on the command line. Counts and cost first, then the check that takes '
              f'minutes on two cores; an agent of use takes a GPU and hours:</p>{"".join(map(_pre, commands))}'
              f'<p class="tr-soft">Runs go to {esc(folder)}; those elsewhere in the data folder are shown here too.</p>')
@@ -60,14 +60,15 @@ def list_html(runs: Sequence[RunSight], commands: Sequence[str], folder: str) ->
     rows = "".join(_run_row(run) for run in runs)
     heads = "".join(f'<th scope="col"{c}>{h}</th>' for h, c in (
         ("Run", ""), ("Profile", ""), ("Base model", ""), ("Steps", ' class="num"'), ("Where it is", ""), ("Last sign of life", "")))
+    live = '<p class="tr-soft">A run is at work: this list follows it.</p>' if working else ""
     return ('<div class="scroller" tabindex="0" role="region" aria-label="Pipeline runs"><table class="runs">'
             f'<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
-            f"{_more('Begin another', begin)}")
+            f"{live}{_more('Begin another', begin)}")
 
 
 def _run_row(run: RunSight) -> str:
     address = Asked(run.id).address()
-    where = "done" if run.done == len(run.steps) else run.problem or run.at or "begun"
+    where = "done" if run.finished else run.problem or run.at or "begun"
     name = esc(run.profile.get("name", "–"))
     return (f'<tr tabindex="-1" data-href="{esc(address)}"><td class="q"><a href="{esc(address)}">{esc(run.id)}</a></td><td>{name}</td>'
             f'<td class="a">{esc(_base(run))}</td><td class="num">{run.done} of {len(run.steps)}</td><td>{esc(where)}</td>'
@@ -85,16 +86,18 @@ def _when(run: RunSight) -> str:
     return f'<time datetime="{esc(run.changed.isoformat())}" data-date="1">{run.changed:%Y-%m-%d %H:%M}</time>'
 
 
-def run_html(run: RunSight, asked: Asked) -> str:
-    """Head and steps of one run."""
+def run_html(run: RunSight, asked: Asked, working: bool = False) -> str:
+    """Head and steps of one run. `working` = the page follows it."""
     problem = f'<p class="tr-bad" role="alert">{esc(run.problem)}</p>' if run.problem else ""
-    finished = run.done == len(run.steps)
-    at = "" if finished else f" Newest line of its progress: {esc(run.at)}." if run.at else " No progress is written yet."
+    at = "" if run.finished else f" Newest line of its progress: {esc(run.at)}." if run.at else " No progress is written yet."
     facts = (f"Profile {run.profile.get('name', 'unknown')} on {_base(run)}, seed {run.profile.get('seed', 'unknown')}. {run.done} of "
              f"{len(run.steps)} steps are done.")
-    again = "Add --again STEP to make a step and what follows anew:" if finished else "The same line goes on where it stopped:"
+    again = "Add --again STEP to make a step and what follows anew:" if run.finished else "The same line goes on where it stopped:"
+    live = f'<a href="{esc(asked.address())}">Read anew</a>'
+    if working:
+        live = f'<span class="tr-live">This page follows it until it is done, or silent for {WORKING_S // 60} minutes.</span>'
     return (f'<p class="tr-back"><a href="./training">All pipeline runs</a></p><section class="tr-card"><h2>{esc(run.id)}</h2>{problem}'
-            f'<p>{esc(facts)}{at} Last sign of life: {_when(run)}. <a href="{esc(asked.address())}">Read anew</a></p>{_steps(run, asked)}'
+            f'<p>{esc(facts)}{at} Last sign of life: {_when(run)}. {live}</p>{_steps(run, asked)}'
             f'<p class="tr-soft">{again}</p>{_pre(run.command)}{_settings(run)}</section>')
 
 
@@ -122,7 +125,7 @@ def _steps(run: RunSight, asked: Asked) -> str:
 
 def _step_row(n: int, step: StepSight, asked: Asked) -> str:
     title = f"{n} {TITLES[step.name][0]}"
-    address, current = asked.address(step=step.name, data="", page=1), " aria-current=true" if asked.step == step.name else ""
+    address, current = Asked(asked.run, step.name).address(), " aria-current=true" if asked.step == step.name else ""
     name = esc(title) if step.state == "to do" else f'<a href="{esc(address)}#tr-step"{current}>{esc(title)}</a>'
     state = f'<span class="state {_CLASS[step.state]}">{step.state}</span>'
     if step.manifest is None:
@@ -152,9 +155,9 @@ def step_html(step: StepSight, asked: Asked, shown: Shown) -> str:
 def _data(asked: Asked, shown: Shown) -> str:
     if shown.data is None:
         return ""
-    data, at = shown.data, asked._replace(data=shown.data.file.name)
+    data, at = shown.data, asked._replace(data=shown.data.file.name, only=shown.data.only)
     current = {data.file.name: " aria-current=true"}
-    tabs = "".join(f'<a class="btn" href="{esc(asked.address(data=file.name, page=1))}#tr-step"{current.get(file.name, "")}>'
+    tabs = "".join(f'<a class="btn" href="{esc(asked.address(data=file.name, only="", page=1))}#tr-step"{current.get(file.name, "")}>'
                    f"{esc(file.title)}</a>" for file in shown.files)
     several = f'<h3>Data</h3><nav class="tr-tabs" aria-label="Data sets of this step">{tabs}</nav>'
     head = several if len(shown.files) > 1 else f"<h3>{esc(data.file.title)}</h3>"
@@ -163,7 +166,21 @@ def _data(asked: Asked, shown: Shown) -> str:
     back = f'<a class="btn" href="{esc(at.address(page=data.page - 1))}#tr-step">Previous</a>' if data.page > 1 else ""
     on = f'<a class="btn" href="{esc(at.address(page=data.page + 1))}#tr-step">Next</a>' if data.page < data.pages else ""
     paging = f'<div class="row paging">{back}<span class="hid">page {data.page:,} of {data.pages:,}</span>{on}</div>'
-    return f'{head}<p class="tr-soft">{esc(data.file.name)}: {count}</p>{rows_html(data)}{paging if data.pages > 1 else ""}'
+    return (f'{head}{_facet(at, data)}<p class="tr-soft">{esc(data.file.name)}: {count}</p>{rows_html(data)}'
+            f'{paging if data.pages > 1 else ""}')
+
+
+def _facet(at: Asked, data: DataPage) -> str:
+    """Links to the rows of each value that there are."""
+    facet = data.file.facet
+    if facet is None or not data.all:
+        return ""
+    there = [(value, words, n) for value, words in facet.values.items() if (n := data.counts[value]) or value == data.only]
+    current = {data.only: " aria-current=true"}
+    links = "".join(f'<a class="btn" href="{esc(at.address(only=value, page=1))}#tr-step"{current.get(value, "")}>{esc(words)} '
+                    f"<span>{n:,}</span></a>" for value, words, n in (("", "all", data.all), *there))
+    part = "" if data.whole else '<p class="tr-mind">The file is very large: these counts are of its beginning.</p>'
+    return f'<nav class="tr-tabs tr-facet" aria-label="{esc(facet.title)}"><b>{esc(facet.title)}</b>{links}</nav>{part}'
 
 
 def footprint_html(found: Footprint) -> str:

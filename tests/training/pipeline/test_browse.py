@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import tempfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from tests.training.pipeline.folder import make_run
 from training.pipeline import lines as module
 from training.pipeline import records
-from training.pipeline.browse import curve, find_runs, open_run
+from training.pipeline.browse import WORKING_S, curve, find_runs, open_run
 from training.pipeline.command import command, default_out, remember
 from training.pipeline.data import FILES, files_of, read_data
 from training.pipeline.lines import find_rows, read_page, tail
@@ -73,6 +74,14 @@ def test_runs_are_found_with_what_each_step_is(tmp_path: Path) -> None:
         ("questions", "done"), ("debate", "done"), ("answer", "done"), ("query", "begun"), ("judge", "damaged"), ("serving", "to do")]
     assert found[0].done == 3 and found[0].at == "query agent, 1 of 3" and "manifest.json" in found[0].step("judge").problem
     assert "--recipe debate.rounds=2" in found[0].command
+
+
+def test_a_run_is_at_work_until_it_is_done_or_silent(tmp_path: Path) -> None:
+    run = open_run(make_run(tmp_path / "run").parent, "run")
+    changed = run.changed or datetime.now(UTC)
+    assert run.working(changed) and not run.working(changed + timedelta(seconds=WORKING_S))
+    done = run._replace(steps=tuple(step._replace(state="done") for step in run.steps))
+    assert not done.working(changed) and not run._replace(changed=None).working(changed)
 
 
 def test_every_data_set_can_be_turned_over(tmp_path: Path) -> None:
