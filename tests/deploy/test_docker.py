@@ -80,6 +80,17 @@ def test_the_image_s_settings_are_settings() -> None:
     assert (settings.data_dir, settings.server.host) == (Path("/data"), "0.0.0.0")
 
 
+def test_there_is_one_port(compose: dict[str, Any]) -> None:
+    port = load_settings(env={}).server.port
+    [exposed], [health] = arguments("EXPOSE"), arguments("HEALTHCHECK")
+    [published] = compose["services"]["app"]["ports"]
+    assert exposed == str(port) and f"http://127.0.0.1:{port}/" in health and published.rpartition(":")[2] == str(port)
+
+
+def test_every_service_s_processes_are_looked_after(compose: dict[str, Any]) -> None:
+    assert compose["services"]["app"]["init"] is True and "docker run --rm --init" in DOCKERFILE.read_text(encoding="utf-8")
+
+
 def test_nothing_but_the_app_is_published_and_only_to_this_machine(compose: dict[str, Any]) -> None:
     published = {name: service.get("ports", []) for name, service in compose["services"].items()}
     assert published.pop("app") == ["127.0.0.1:7860:7860"]
@@ -118,6 +129,7 @@ def test_compose_s_settings_are_settings_that_fit_its_services(compose: dict[str
     settings = load_settings(env=env)
     vllm = [filled(word) for word in compose["services"]["vllm"]["command"]]
     assert settings.profile == "vllm" and settings.engine.base_url == "http://vllm:8000/v1"
-    assert f"--model={settings.engine.model}" in vllm and settings.store_url.endswith("@postgres:5432/trioscope")
+    assert compose["services"]["vllm"]["entrypoint"] == ["vllm", "serve"] and vllm[0] == settings.engine.model
+    assert settings.store_url.endswith("@postgres:5432/trioscope")
     assert "--enable-lora" in vllm and compose["services"]["vllm"]["environment"]["VLLM_ALLOW_RUNTIME_LORA_UPDATING"] == "1"
     assert {"--max-lora-rank=32", "--max-loras=4"} <= set(vllm)
