@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
-from sqlalchemy import case, func, select
+from sqlalchemy import Row, bindparam, case, func, select
 from sqlalchemy.orm import Session
 
 from storage.annotation_values import Adjudication, Conflict, Resolved
@@ -39,7 +40,7 @@ class Adjudications(Database):
     @reads
     def adjudication(self, session: Session, item_id: int) -> Adjudication | None:
         """The decision that holds, or None."""
-        held = _latest(session, item_id)
+        held = session.connection().execute(_HELD, {"item": item_id}).one_or_none()
         return None if held is None or held.label == "withdrawn" else _value(held)
 
     @reads
@@ -89,10 +90,14 @@ class Adjudications(Database):
         return _value(row)
 
 
+_HELD = (select(*AdjudicationRow.__table__.c).where(AdjudicationRow.item_id == bindparam("item"))
+         .order_by(AdjudicationRow.id.desc()).limit(1))
+
+
 def _latest(session: Session, item_id: int) -> AdjudicationRow | None:
     return session.scalar(select(AdjudicationRow).where(AdjudicationRow.item_id == item_id)
                           .order_by(AdjudicationRow.id.desc()).limit(1))
 
 
-def _value(row: AdjudicationRow) -> Adjudication:
+def _value(row: AdjudicationRow | Row[Any]) -> Adjudication:
     return Adjudication(**{name: getattr(row, name) for name in Adjudication.model_fields})

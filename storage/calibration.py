@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import func, select
+from sqlalchemy import bindparam, func, select
 from sqlalchemy.orm import Session
 
 from storage import dialect
@@ -15,6 +15,9 @@ from storage.values import BinaryLabel
 from trio_core.errors import InputError, StoreError
 
 GUIDELINE_CHARS = 100_000
+_KNOWN = (select(*(getattr(CalibrationRow, name) for name in CalibrationItem.model_fields if name != "question"), ItemRow.question)
+          .join_from(CalibrationRow, ItemRow, ItemRow.id == CalibrationRow.item_id).order_by(ItemRow.id))
+_KNOWN_OF_ITEM = _KNOWN.where(CalibrationRow.item_id == bindparam("item"))
 
 
 class Calibration(Database):
@@ -68,11 +71,8 @@ class Calibration(Database):
     @reads
     def calibration_items(self, session: Session, item_id: int | None = None) -> list[CalibrationItem]:
         """All items with known answers (or that one, if it has one), in their order."""
-        query = select(CalibrationRow, ItemRow.question).join(ItemRow, ItemRow.id == CalibrationRow.item_id).order_by(ItemRow.id)
-        query = query if item_id is None else query.where(CalibrationRow.item_id == item_id)
-        return [CalibrationItem.model_validate({"question": question, **{
-            name: getattr(row, name) for name in CalibrationItem.model_fields if name != "question"}})
-            for row, question in session.execute(query)]
+        rows = session.connection().execute(_KNOWN if item_id is None else _KNOWN_OF_ITEM, {} if item_id is None else {"item": item_id})
+        return [CalibrationItem.model_validate(dict(row)) for row in rows.mappings()]
 
     @reads
     def calibration_scores(self, session: Session, annotator: str | None = None) -> list[CalibrationScore]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import select
+from sqlalchemy import Row, bindparam, select
 from sqlalchemy.orm import Session
 
 from storage import dialect
@@ -20,6 +21,13 @@ from trio_core.values import JudgeItem, Message, PoolEntry
 
 _POOL: TypeAdapter[tuple[PoolEntry, ...]] = TypeAdapter(tuple[PoolEntry, ...])
 _MESSAGES: TypeAdapter[tuple[Message, ...]] = TypeAdapter(tuple[Message, ...])
+# Read for each label that somebody gives: built once, and without the ORM's objects.
+_ID = bindparam("item", type_=ItemRow.id.type)
+_QUESTION = select(ItemRow.question).where(ItemRow.id == _ID)
+_ITEM = select(*ItemRow.__table__.c).where(ItemRow.id == _ID)
+_SOURCES = select(*(getattr(SourceRow, name) for name in ItemSource.model_fields)).where(SourceRow.item_id == _ID).order_by(SourceRow.id)
+_GOLD = select(*GoldRow.__table__.c).where(GoldRow.item_id == _ID)
+_VERDICTS = select(*VerdictRow.__table__.c).where(VerdictRow.item_id == _ID).order_by(VerdictRow.id)
 
 
 class Items(Database):
@@ -45,13 +53,13 @@ class Items(Database):
     @reads
     def gold_label(self, session: Session, item_id: int) -> GoldLabel | None:
         """The gold label of an item, or None."""
-        row = session.get(GoldRow, item_id)
+        row = session.connection().execute(_GOLD, {"item": item_id}).one_or_none()
         return _gold(row) if row else None
 
     @reads
     def item(self, session: Session, item_id: int) -> LabelItem | None:
         """One item with its sources, or None."""
-        return load_item(session, session.get(ItemRow, item_id))
+        return load_item(session, item_id)
 
     @reads
     def item_ids(self, session: Session) -> list[int]:
@@ -67,13 +75,13 @@ class Items(Database):
     @reads
     def item_by_hash(self, session: Session, content_hash: str) -> LabelItem | None:
         """The item with this content, or None."""
-        return load_item(session, session.scalar(select(ItemRow).where(ItemRow.content_hash == content_hash)))
+        item_id = session.scalar(select(ItemRow.id).where(ItemRow.content_hash == content_hash))
+        return None if item_id is None else load_item(session, item_id)
 
     @reads
     def verdicts_for(self, session: Session, item_id: int) -> list[MachineVerdict]:
         """What judges said about an item, oldest first."""
-        rows = session.scalars(select(VerdictRow).where(VerdictRow.item_id == item_id).order_by(VerdictRow.id))
-        return [_verdict(row) for row in rows]
+        return [_verdict(row) for row in session.connection().execute(_VERDICTS, {"item": item_id})]
 
 
 def upsert_item(store: Database, session: Session, item: JudgeItem) -> int:
@@ -128,34 +136,33 @@ def _source_key(where: ItemSource) -> str:
 
 def require_item(session: Session, item_id: int) -> str:
     """The item's question (its pool is large and not read here). Raises StoreError when there is no such item."""
-    question = session.scalar(select(ItemRow.question).where(ItemRow.id == item_id))
+    question = session.connection().scalar(_QUESTION, {"item": item_id})
     if question is None:
         raise StoreError(f"label item {item_id} does not exist in this store")
     return question
 
 
-def judge_item(row: ItemRow) -> JudgeItem:
+def judge_item(row: ItemRow | Row[Any]) -> JudgeItem:
     """The judge's input as it was stored."""
     return JudgeItem(question=row.question, pool=_POOL.validate_json(row.pool), messages=_MESSAGES.validate_json(row.messages))
 
 
-def load_item(session: Session, row: ItemRow | None) -> LabelItem | None:
-    """Row -> value, with all sources."""
+def load_item(session: Session, item_id: int) -> LabelItem | None:
+    """The item with all sources; None where there is no such item."""
+    connection = session.connection()
+    row = connection.execute(_ITEM, {"item": item_id}).one_or_none()
     if row is None:
         return None
-    found: Sequence[SourceRow] = session.scalars(
-        select(SourceRow).where(SourceRow.item_id == row.id).order_by(SourceRow.id)).all()
-    sources = tuple(ItemSource(source=s.source, run_id=s.run_id, round=s.round, method=s.method, dataset=s.dataset,
-                               question_id=s.question_id) for s in found)
+    sources = tuple(ItemSource.model_validate(dict(source)) for source in connection.execute(_SOURCES, {"item": item_id}).mappings())
     return LabelItem(id=row.id, item=judge_item(row), content_hash=row.content_hash, question_hash=row.question_hash,
                      created=row.created, sources=sources)
 
 
-def _gold(row: GoldRow) -> GoldLabel:
+def _gold(row: GoldRow | Row[Any]) -> GoldLabel:
     return GoldLabel.model_validate({"item_id": row.item_id, "label": row.label, "rule": row.rule, "created": row.created})
 
 
-def _verdict(row: VerdictRow) -> MachineVerdict:
+def _verdict(row: Row[Any]) -> MachineVerdict:
     return MachineVerdict.model_validate({
         "item_id": row.item_id, "judge": row.judge, "label": row.label, "p_sufficient": row.p, "p_method": row.p_method,
         "threshold": row.threshold, "run_id": row.run_id, "round": row.round, "deciding": row.deciding, "created": row.created,

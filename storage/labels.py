@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 import uuid
+from typing import Any
 
-from sqlalchemy import Select, and_, delete, or_, select
+from sqlalchemy import Select, and_, bindparam, delete, insert, or_, select
 from sqlalchemy.orm import Session
 
-from storage.claims import claim
+from storage.claims import hold
 from storage.database import Database, reads, writes
 from storage.errors import LabelConflict
 from storage.items import require_item
 from storage.resolution import is_current
 from storage.state import refresh
 from storage.tables import ClaimRow, ItemRow, LabelRow
-from storage.values import LabelInput, StoredLabel
+from storage.values import LabelInput, LabelTime, StoredLabel
 from trio_core.errors import InputError, StoreError
 
 NOTE_CHARS = 10_000
 NAME_CHARS = 200
 MAX_MILLISECONDS = 24 * 3600 * 1000
+# Asked for each label that somebody gives: built once, and without the ORM's objects.
+_LABELS = (select(*(getattr(LabelRow, name) for name in StoredLabel.model_fields if name != "question"), ItemRow.question)
+           .join_from(LabelRow, ItemRow, ItemRow.id == LabelRow.item_id).order_by(LabelRow.id))
+_ALL_CURRENT = _LABELS.where(is_current(), LabelRow.value != "withdrawn")
+_CURRENT_OF_ITEM = _ALL_CURRENT.where(LabelRow.item_id == bindparam("item"))
+_HISTORY = _LABELS.where(LabelRow.item_id == bindparam("item"))
+_LAST = _ALL_CURRENT.where(LabelRow.annotator == bindparam("who")).order_by(None).order_by(LabelRow.id.desc()).limit(bindparam("n"))
+_TIMES = (select(*(getattr(LabelRow, name) for name in LabelTime.model_fields))
+          .where(is_current(), LabelRow.value != "withdrawn", LabelRow.annotator == bindparam("who"))
+          .order_by(LabelRow.id.desc()).limit(bindparam("n")))
+_OF_FORM = _LABELS.where(LabelRow.client_uuid == bindparam("form"))
+_OF_PERSON = _LABELS.where(is_current(), LabelRow.item_id == bindparam("item"), LabelRow.annotator == bindparam("who"))
+_INSERT = insert(LabelRow.__table__).returning(LabelRow.id)
+_END_CLAIMS = delete(ClaimRow.__table__).where(or_(
+    and_(ClaimRow.item_id == bindparam("item"), ClaimRow.annotator == bindparam("who")), ClaimRow.expires < bindparam("now")))
 
 
 class Labels(Database):
@@ -65,55 +81,57 @@ class Labels(Database):
                        created=self.clock())
         session.add(row)
         session.flush()
-        claim(self, session, row.item_id, row.annotator)
         refresh(session, row.item_id)
+        hold(self, session, row.item_id, row.annotator)
         return stored(row, require_item(session, row.item_id))
 
     @reads
     def current_labels(self, session: Session, item_id: int) -> list[StoredLabel]:
         """The current label of each annotator on an item, withdrawn ones left out."""
-        return _load(session, current_rows().where(LabelRow.item_id == item_id, LabelRow.value != "withdrawn"))
+        return _load(session, _CURRENT_OF_ITEM, item=item_id)
 
     @reads
     def all_current_labels(self, session: Session) -> list[StoredLabel]:
         """The current label of each annotator on every item (for agreement figures)."""
-        return _load(session, current_rows().where(LabelRow.value != "withdrawn"))
+        return _load(session, _ALL_CURRENT)
 
     @reads
     def all_labels(self, session: Session) -> list[StoredLabel]:
         """Every label event of the store, oldest first."""
-        return _load(session, select(LabelRow))
+        return _load(session, _LABELS)
 
     @reads
     def history(self, session: Session, item_id: int) -> list[StoredLabel]:
         """All label events of an item, oldest first."""
-        return _load(session, select(LabelRow).where(LabelRow.item_id == item_id))
+        return _load(session, _HISTORY, item=item_id)
 
     @reads
     def last_labels(self, session: Session, annotator: str, n: int = 10) -> list[StoredLabel]:
         """The annotator's last current labels, newest first."""
-        query = current_rows().where(LabelRow.annotator == annotator, LabelRow.value != "withdrawn")
-        ids = session.scalars(query.with_only_columns(LabelRow.id).order_by(LabelRow.id.desc()).limit(n)).all()
-        return _load(session, select(LabelRow).where(LabelRow.id.in_(ids)))[::-1]
+        return _load(session, _LAST, who=annotator, n=n)
+
+    @reads
+    def label_times(self, session: Session, annotator: str, n: int) -> list[LabelTime]:
+        """The same labels as `last_labels`, but only their times: a tenth of the work."""
+        rows = session.connection().execute(_TIMES, {"who": annotator, "n": n}).mappings()
+        return [LabelTime.model_validate(dict(row)) for row in rows]
 
 
 def store_label(store: Database, session: Session, label: LabelInput) -> StoredLabel:
     """`Labels.add_label` in an open transaction."""
     _check(label)
-    question = require_item(session, label.item_id)
-    known = session.scalar(select(LabelRow).where(LabelRow.client_uuid == label.client_uuid))
+    question, connection = require_item(session, label.item_id), session.connection()
+    known = _one(session, _OF_FORM, form=label.client_uuid)
     if known is not None:
-        return _same_form(known, label, question)
-    before = session.scalar(current_rows().where(LabelRow.item_id == label.item_id, LabelRow.annotator == label.annotator))
-    _check_expected(label, before, question)
-    row = LabelRow(**label.model_dump(exclude={"expected", "milliseconds"}), supersedes=before.id if before else None,
-                   milliseconds=min(label.milliseconds, MAX_MILLISECONDS), created=store.clock())
-    session.add(row)
-    session.flush()
-    session.execute(delete(ClaimRow).where(or_(
-        and_(ClaimRow.item_id == label.item_id, ClaimRow.annotator == label.annotator), ClaimRow.expires < row.created)))
+        return _same_form(known, label)
+    before = _one(session, _OF_PERSON, item=label.item_id, who=label.annotator)
+    _check_expected(label, before)
+    values = {**label.model_dump(exclude={"expected", "milliseconds"}), "supersedes": before.id if before else None,
+              "milliseconds": min(label.milliseconds, MAX_MILLISECONDS), "created": store.clock()}
+    label_id = connection.scalar(_INSERT, values)
+    connection.execute(_END_CLAIMS, {"item": label.item_id, "who": label.annotator, "now": values["created"]})
     refresh(session, label.item_id)
-    return stored(row, question)
+    return StoredLabel.model_validate({"id": label_id, "question": question, **values})
 
 
 def current_rows() -> Select[LabelRow]:
@@ -127,9 +145,12 @@ def stored(row: LabelRow, question: str) -> StoredLabel:
     return StoredLabel(question=question, **values)
 
 
-def _load(session: Session, query: Select[LabelRow]) -> list[StoredLabel]:
-    pairs = query.add_columns(ItemRow.question).join(ItemRow, ItemRow.id == LabelRow.item_id).order_by(LabelRow.id)
-    return [stored(row, question) for row, question in session.execute(pairs)]
+def _load(session: Session, query: Select[Any], **values: object) -> list[StoredLabel]:
+    return [StoredLabel.model_validate(dict(row)) for row in session.connection().execute(query, values).mappings()]
+
+
+def _one(session: Session, query: Select[Any], **values: object) -> StoredLabel | None:
+    return next(iter(_load(session, query, **values)), None)
 
 
 def _check(label: LabelInput) -> None:
@@ -142,14 +163,14 @@ def _check(label: LabelInput) -> None:
         raise InputError("the label has no usable form id (client_uuid); reload the page")
 
 
-def _same_form(known: LabelRow, label: LabelInput, question: str) -> StoredLabel:
+def _same_form(known: StoredLabel, label: LabelInput) -> StoredLabel:
     if (known.item_id, known.annotator) != (label.item_id, label.annotator):
         raise StoreError(f"form {label.client_uuid} was used for item {known.item_id} by {known.annotator!r} already; "
                          "reload the page, nothing was saved")
-    return stored(known, question)
+    return known
 
 
-def _check_expected(label: LabelInput, before: LabelRow | None, question: str) -> None:
+def _check_expected(label: LabelInput, before: StoredLabel | None) -> None:
     """Two tabs of one person: the second must not wipe what the first has saved without showing it."""
     if label.expected is None or label.expected == (before.id if before else 0):
         return
@@ -158,4 +179,4 @@ def _check_expected(label: LabelInput, before: LabelRow | None, question: str) -
             return
         raise LabelConflict(f"your label of item {label.item_id} was withdrawn in the meantime; {label.value!r} was not saved", None)
     raise LabelConflict(f"item {label.item_id} has your label {before.value!r} from another window in the meantime; "
-                        f"{label.value!r} was not saved", stored(before, question))
+                        f"{label.value!r} was not saved", before)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from sqlalchemy import select
+from sqlalchemy import bindparam, exists, or_, select
 from sqlalchemy.orm import Session
 
 from storage import dialect
 from storage.annotation_values import QueueRule
 from storage.database import Database, reads, writes
-from storage.tables import ItemShownRow, QueueRuleRow
+from storage.tables import ItemShownRow, LabelRow, QueueRuleRow
 from trio_core.errors import InputError
 
 MOST_PEOPLE = 20
@@ -22,7 +22,7 @@ class QueueRules(Database):
     @reads
     def queue_rule(self, session: Session) -> QueueRule:
         """The rule that holds: the latest, else one person an item."""
-        return _rule(session.scalar(select(QueueRuleRow).order_by(QueueRuleRow.id.desc()).limit(1)))
+        return rule_of(session)
 
     @writes
     def set_overlap(self, session: Session, overlap: int | None, by: str) -> QueueRule:
@@ -32,7 +32,7 @@ class QueueRules(Database):
         row = QueueRuleRow(overlap=overlap, by=by, created=self.clock())
         session.add(row)
         session.flush()
-        return _rule(row)
+        return rule_of(session)
 
     @writes
     def note_shown(self, session: Session, item_ids: Iterable[int], annotator: str) -> None:
@@ -44,9 +44,18 @@ class QueueRules(Database):
 
     @reads
     def was_shown(self, session: Session, item_id: int, annotator: str) -> bool:
-        """Whether that was noted."""
-        return session.get(ItemShownRow, (item_id, annotator)) is not None
+        """Whether that was noted, or they have answered the item, which shows it too (a skip does not; an answer withdrawn does)."""
+        return bool(session.connection().scalar(_SHOWN, {"item": item_id, "who": annotator}))
 
 
-def _rule(row: QueueRuleRow | None) -> QueueRule:
+def rule_of(session: Session) -> QueueRule:
+    """`QueueRules.queue_rule` in an open transaction."""
+    row = session.connection().execute(_RULE).one_or_none()
     return QueueRule() if row is None else QueueRule(overlap=row.overlap, by=row.by, created=row.created)
+
+
+_RULE = select(QueueRuleRow.overlap, QueueRuleRow.by, QueueRuleRow.created).order_by(QueueRuleRow.id.desc()).limit(1)
+_SHOWN = select(or_(
+    exists().where(ItemShownRow.item_id == bindparam("item"), ItemShownRow.annotator == bindparam("who")),
+    exists().where(LabelRow.item_id == bindparam("item"), LabelRow.annotator == bindparam("who"),
+                   LabelRow.value.not_in(["skip", "withdrawn"]))))

@@ -117,6 +117,15 @@ class StoredLabel(Value):
     created: datetime
 
 
+class LabelTime(Value):
+    """When a label was given and how long it took: what the figures of a session are made of."""
+
+    item_id: int
+    value: LabelValue
+    milliseconds: int
+    created: datetime
+
+
 class LabelCounts(Value):
     """How far labelling has come. A machine verdict counts as nothing but itself. All of it is about the items of a filter."""
 

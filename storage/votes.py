@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from pydantic import TypeAdapter
-from sqlalchemy import func, select
+from sqlalchemy import Row, bindparam, func, select
 from sqlalchemy.orm import Session
 
 from storage import dialect
@@ -18,6 +19,8 @@ from storage.values import VoteResult
 from trio_core.errors import InputError
 
 _ANSWERS: TypeAdapter[tuple[VoteAnswer, ...]] = TypeAdapter(tuple[VoteAnswer, ...])
+_OF_ITEM = (select(*VoteRow.__table__.c).where(VoteRow.item_id == bindparam("item"))
+            .order_by(VoteRow.created.desc(), VoteRow.id.desc()))
 
 
 def unanimous(n_right: int, n_samples: int) -> VoteResult:
@@ -40,8 +43,7 @@ class Votes(Database):
     @reads
     def vote_labels(self, session: Session, item_id: int) -> list[VoteLabel]:
         """The vote labels of an item, one for each answer model, newest first."""
-        return [_value(row) for row in session.scalars(
-            select(VoteRow).where(VoteRow.item_id == item_id).order_by(VoteRow.created.desc(), VoteRow.id.desc()))]
+        return [_value(row) for row in session.connection().execute(_OF_ITEM, {"item": item_id})]
 
     @reads
     def vote_counts(self, session: Session) -> dict[str, dict[VoteResult, int]]:
@@ -70,6 +72,6 @@ def store_vote(store: Database, session: Session, item_id: int, answer_model: st
     return _value(session.scalars(select(VoteRow).where(VoteRow.item_id == item_id, VoteRow.answer_model == answer_model)).one())
 
 
-def _value(row: VoteRow) -> VoteLabel:
+def _value(row: VoteRow | Row[Any]) -> VoteLabel:
     values = {name: getattr(row, name) for name in VoteLabel.model_fields if name != "answers"}
     return VoteLabel(answers=_ANSWERS.validate_json(row.answers), **values)

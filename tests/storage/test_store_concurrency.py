@@ -14,6 +14,7 @@ from sqlalchemy import make_url
 from store_helpers import add_items, give, judge_item, record, request, sqlite_only, verdict
 
 from storage import Store, open_store
+from storage.values import StoredLabel
 from trio_core.errors import StoreError
 from trio_core.events import RoundStarted
 
@@ -95,6 +96,30 @@ def test_waits_while_another_program_writes_and_says_so_when_that_takes_too_long
         record(store)
     other.close()
     assert record(store)
+
+
+def test_what_is_asked_as_one_is_one_transaction(store: Store) -> None:
+    [item] = add_items(store, 1)
+
+    def work() -> StoredLabel:
+        stored = give(store, item)
+        assert store.current_labels(item) == [stored], "it sees what it has written"
+        with ThreadPoolExecutor(1) as other:
+            assert other.submit(store.current_labels, item).result() == [], "nobody else does yet"
+        return stored
+
+    stored = store.as_one(work, writing=True)
+    assert store.current_labels(item) == [stored]
+
+
+def test_a_failure_in_it_undoes_all_of_it(store: Store) -> None:
+    [item] = add_items(store, 1)
+    with pytest.raises(StoreError, match="4711 does not exist"):
+        store.as_one(lambda: (give(store, item), give(store, 4711)), writing=True)
+    assert store.history(item) == [] and give(store, item)
+    with pytest.raises(RuntimeError, match="without `writing`"):
+        store.as_one(lambda: give(store, item))
+    assert store.as_one(lambda: store.as_one(lambda: len(store.history(item)))) == 1
 
 
 _WRITER = """

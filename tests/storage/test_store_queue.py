@@ -124,6 +124,59 @@ def test_places_are_taken_by_labels_and_live_claims_but_not_by_skips(store: Stor
     assert store.next_item("cyd", only=two) is None and store.label_counts("cyd", two).pending == 0
 
 
+def test_a_withdrawn_skip_keeps_the_item_only_if_a_place_is_left(store: Store, clock: Clock) -> None:
+    one, two = add_items(store, 2)
+    for item in (one, two):
+        assert store.next_item("ann").id == item
+        give(store, item, "skip")
+    assert store.next_item("bob").id == one, "a skip takes no place"
+    for label in store.last_labels("ann"):
+        assert store.withdraw(label.id, "ann").value == "withdrawn"
+    assert not store.take(one, "ann") and store.take(two, "ann")
+    assert queue_of(store) == [two] and queue_of(store, annotator="cyd") == []
+    clock.forward(301)
+    assert store.take(one, "ann"), "bob's claim ran out"
+    assert queue_of(store, annotator="bob") == [two], "and so has ann's claim of the other"
+
+
+def test_taking_an_item_asks_for_a_place_of_its_kind(store: Store) -> None:
+    plain, known = add_items(store, 2)
+    store.add_calibration_item(known, "sufficient", "boss")
+    for item in (plain, known):
+        give(store, item, annotator="bob")
+    assert [store.take(item, "ann") for item in (plain, known, 4711)] == [False, True, False]
+    store.set_overlap(2, "boss")
+    assert store.take(plain, "ann") and not store.take(plain, "cyd"), "ann has the second place"
+    store.set_overlap(None, "boss")
+    assert store.take(plain, "cyd")
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_no_item_goes_over_its_overlap_whatever_people_undo(url: str, seed: int) -> None:
+    """Everybody answers what the queue gave or what an undo left them, at once and in two apps."""
+    stores = [open_store(url), open_store(url)]
+    items = add_items(stores[0], 12)
+
+    def work(name: int) -> None:
+        chance, own, who = random.Random(100 * seed + name), stores[name % 2], f"annotator {name}"
+        item = own.next_item(who)
+        for _ in range(30):
+            if item is None or chance.random() < 0.3:
+                undone = own.undo(who)
+                kept = undone is not None and own.take(undone.item_id, who)
+                item = own.item(undone.item_id) if undone and kept else own.next_item(who)
+                continue
+            give(own, item.id, chance.choice(["sufficient", "insufficient", "unsure", "skip", "skip"]), who)
+            item = own.next_item(who)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(work, range(6)))
+    taken = Counter(label.item_id for label in stores[0].all_current_labels() if label.value != "skip")
+    assert taken and set(taken) <= set(items) and set(taken.values()) == {1}
+    for store in stores:
+        store.close()
+
+
 def test_skipped_items_return_to_their_annotator_only_when_asked_for(store: Store) -> None:
     items = add_items(store, 3)
     for item in items:
@@ -215,6 +268,16 @@ def expected_state(store: Store, item: int) -> tuple[Any, ...]:
     return (pytest.approx(measured[-1] if measured else 2.0), gold.label if gold else (parsed or [""])[-1],
             held is not None or not {"sufficient", "insufficient"} <= said, yes + no + labels["unsure"],
             held.label if held else people, "adjudicated" if held else policy)
+
+
+def test_only_the_figures_that_were_asked_for_are_counted(store: Store) -> None:
+    one, two, three = add_items(store, 3)
+    give(store, one)
+    give(store, two, "skip")
+    everything, some = store.label_counts("ann"), store.label_counts("ann", figures=("items", "mine"))
+    assert (everything.items, everything.done, everything.skipped, everything.pending, everything.human) == (
+        3, 1, 1, 1, {"sufficient": 1, "skip": 1})
+    assert (some.items, some.done, some.skipped, some.pending, some.human) == (3, 1, 1, 0, {})
 
 
 def test_items_show_what_the_judge_saw_even_after_the_corpus_changed(store: Store) -> None:

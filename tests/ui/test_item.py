@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
+from sqlalchemy import event
 
 from storage import Store, open_store
 from storage.annotation_values import VoteAnswer
@@ -131,6 +132,41 @@ def test_undo_withdraws_and_opens_the_item_again(store: Store, desk: Desk) -> No
     assert undone.item_id == first.item_id and undone.note == "keep me" and undone.value == "" and undone.reveal == ""
     assert store.current_labels(first.item_id or 0) == []
     assert "Nothing to undo" in desk.act("ann", {"kind": "undo"}).message
+
+
+def test_a_skip_undone_too_late_goes_on_with_the_next_item(store: Store, desk: Desk) -> None:
+    fill(store, 2)
+    store.set_overlap(1, "boss")
+    first = desk.open("ann", QUEUE)
+    second = give(desk, first, "skip")
+    assert desk.open("ben", QUEUE).item_id == first.item_id
+    undone = desk.act("ann", {"kind": "undo"})
+    assert "Withdrawn" in undone.message and "Others have that item now" in undone.message
+    assert (undone.item_id, undone.reviewing, undone.tone) == (second.item_id, False, "saved")
+    assert [e.value for e in store.history(first.item_id or 0)] == ["skip", "withdrawn"]
+
+
+def test_an_item_opened_by_hand_says_when_it_is_one_too_many(store: Store, desk: Desk) -> None:
+    fill(store, 1)
+    store.set_overlap(1, "boss")
+    opened = desk.open("ann", QUEUE, 1)
+    assert opened.message == "" and desk.open("ben", QUEUE).item_id is None, "it is ann's, as if the queue had given it"
+    late = desk.open("ben", QUEUE, 1)
+    assert "Others have this item, and it goes to one person" in late.message and late.item_id == 1
+    assert "more than asked for" not in give(desk, opened).message
+    assert desk.open("ann", QUEUE, 1).message == ""
+    over = give(desk, late, who="ben")
+    assert over.tone == "saved" and "one label more than asked for" in over.message
+
+
+def test_an_act_is_two_transactions_of_few_statements(store: Store, desk: Desk) -> None:
+    """What an act costs, without a clock: fifty people share one process."""
+    items = [desk.open("ann", QUEUE) for _ in fill(store, 4)]
+    view = give(desk, give(desk, items[0]))
+    said: list[str] = []
+    event.listen(store._engine, "before_cursor_execute", lambda conn, cursor, statement, *rest: said.append(statement))
+    give(desk, view)
+    assert sum(statement.startswith("BEGIN") for statement in said) == 2 and len(said) <= 28
 
 
 def test_a_conflict_keeps_the_form_and_says_what_is_stored(store: Store, desk: Desk) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
-from storage.values import MachineVerdict, StoredLabel
+from storage.values import LabelTime, MachineVerdict, StoredLabel
 from ui.render.base import plural
 from ui.render.item import DECIDED, latest_by_judge
 
@@ -21,6 +21,9 @@ class Judged(Protocol):
     @property
     def verdicts(self) -> Sequence[MachineVerdict]:
         """Oldest first."""
+
+
+Given = TypeVar("Given", LabelTime, StoredLabel)
 
 
 class Session(NamedTuple):
@@ -44,7 +47,7 @@ class Session(NamedTuple):
         return "This session: " + " · ".join(part for part in parts if part)
 
 
-def session_of(labels: Sequence[StoredLabel], answer: Callable[[StoredLabel], Judged]) -> Session:
+def session_of(labels: Sequence[Given], answer: Callable[[Given], Judged]) -> Session:
     """`labels`: one's current labels, newest first."""
     if not labels:
         return Session()
