@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from storage.values import BinaryLabel
 from tests.training.pipeline.folder import make_run
 from tests.ui.judging_helpers import EVIL
 from training.pipeline import facets as module
@@ -78,8 +79,9 @@ def test_of_a_very_large_file_the_beginning_is_counted(tmp_path: Path, monkeypat
 def test_every_data_set_is_chosen_from_by_its_rows_own_words(tmp_path: Path) -> None:
     make_run(tmp_path / "run", EVIL)
     said = (Message(role="user", content=EVIL),)
+    labels: tuple[BinaryLabel, ...] = ("sufficient", "insufficient", "sufficient")
     learned = [TrainingRow(item_id=n, split="train", label=label, source="votes", question=EVIL, messages=said)
-               for n, label in enumerate(("sufficient", "insufficient", "sufficient"))]
+               for n, label in enumerate(labels)]
     records.write(tmp_path / "run" / "judge" / TRAIN, learned)
     run = open_run(tmp_path, "run")
 
