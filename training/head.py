@@ -19,8 +19,8 @@ from trio_core.errors import TrainingError
 from trio_core.judge_head import FEATURES, SAMPLED, JudgeHead
 from trio_core.values import Value
 
-DEFAULT_FEATURES = ("logit", "new_passages", "round", "comparison", "question_in_pool", "chain")
-"""What ranked held-out items best in `tests/benchmarks/results/learning_curve.md` without a call beside the judge's. No passage scores: they
+DEFAULT_FEATURES = ("logit", "new_passages", "round", "comparison", "question_in_pool", "chain", "named_titles")
+"""What ranked items best in `tests/benchmarks/results/learning_curve.md` without a call beside the judge's. No passage scores: they
 mean something else with each retriever."""
 PENALTIES = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """Values of C that cross-validation chooses from."""

@@ -12,6 +12,7 @@ from trio_core.metrics import normalize
 from trio_core.values import JudgeItem, Passage
 
 MOST_LINKS = 6
+MOST_NAMED = 4
 SHORTEST_TITLE = 3
 """Characters; shorter titles ("It", "M") stand in any text by chance."""
 NEAR = 0.5
@@ -29,7 +30,7 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def chain_signals(item: JudgeItem, *, compares: bool) -> dict[str, float]:
-    """`links` and `chain` as `trio_core.judge_head.FEATURES` says."""
+    """`links`, `chain` and `named_titles` as `trio_core.judge_head.FEATURES` says."""
     passages = list({h.passage.id: h.passage for entry in item.pool for h in entry.hits}.values())
     titles = [_title(p) for p in passages]
     texts = [f" {normalize(p.text)} " for p in passages]
@@ -42,7 +43,9 @@ def chain_signals(item: JudgeItem, *, compares: bool) -> dict[str, float]:
         words = content_words(item.question)
         near = {n for n, p in enumerate(passages) if words and len(words & content_words(f"{p.title} {p.text}")) >= NEAR * len(words)}
         chain = any(a in named | near for a, _ in links)
-    return {"links": float(min(len(links), MOST_LINKS)), "chain": float(chain)}
+    asked = f"{question} {'  '.join(normalize(entry.query) for entry in item.pool)} "
+    found = len({title for title in titles if _stands(title, asked)})
+    return {"links": float(min(len(links), MOST_LINKS)), "chain": float(chain), "named_titles": float(min(found, MOST_NAMED))}
 
 
 def _title(passage: Passage) -> str:

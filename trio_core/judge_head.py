@@ -24,8 +24,10 @@ FEATURES: dict[str, str] = {
     "round": "queries in the pool (TRIO: the round)",
     "pool_tokens": "size of the pool in thousands of tokens (by characters)",
     "question_in_pool": "share of the question's content words that stand in the pool",
+    "relations": "genitives and relative words of the question (of, 's, whose, that, …): about how many facts it chains",
     "comparison": "1 where the question compares (both, older, same, …)",
     "links": "passages' titles that stand in the text of another passage of the pool, at most 6 pairs",
+    "named_titles": "titles of passages in the pool that the question or a sub-query names, at most 4",
     "chain": "1 where the pool holds a chain: titles of two passages in a question that compares, else a link from a passage near it",
 }
 SAMPLED = frozenset({"agreement", "answer_logprob", "answer_in_pool"})

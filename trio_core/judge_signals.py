@@ -20,6 +20,7 @@ CHARS_PER_TOKEN = 4
 _COMPARES = re.compile(
     r"\b(both|same|either|which of|more|less|\w+er than|earlier|later|first|older|younger|longer|shorter|larger|bigger|smaller|"
     r"taller|higher|born first|died first|came out first|between|or)\b", re.IGNORECASE)
+_RELATES = re.compile(r"\b(of|that|which|who|where|whose|whom)\b|['’]s\b", re.IGNORECASE)
 _PAIR = re.compile(r"\b(or|and)\b", re.IGNORECASE)
 
 
@@ -58,7 +59,8 @@ def _question(item: JudgeItem) -> dict[str, float]:
     passages = " ".join(f"{h.passage.title} {h.passage.text}" for entry in item.pool for h in entry.hits)
     present = words & set(normalize(passages).split())
     compares = bool(_COMPARES.search(item.question) and _PAIR.search(item.question))
-    return {"comparison": float(compares), "question_in_pool": len(present) / len(words) if words else 0.0}
+    return {"comparison": float(compares), "question_in_pool": len(present) / len(words) if words else 0.0,
+            "relations": float(len(_RELATES.findall(item.question)))}
 
 
 def _answers(item: JudgeItem, answers: EvidenceReport) -> dict[str, float]:

@@ -28,6 +28,11 @@ SETS = {
     "2wikimultihopqa": ("2wikimultihopqa/dev.sample.json", "2wikimultihopqa/corpus.jsonl.gz"),
     "musique": ("musique/musique_ans_v1.0_dev.sample.jsonl", "musique/corpus.jsonl.gz"),
 }
+FURTHER = {
+    "2wikimultihopqa": "2wikimultihopqa/train.sample.json",
+    "musique": "musique/musique_ans_v1.0_train.sample.jsonl",
+}
+"""More questions over the same corpora."""
 K = 3
 LONG = 120
 MAX_CHARS = 4000
@@ -49,25 +54,46 @@ class CurveItem(NamedTuple):
 
 def curve_items(folder: Path, orders: Sequence[int], dropped: Counter[str]) -> Iterator[CurveItem]:
     """Items question by question (so that a server's prefix cache serves the later rounds), the three sets in turn."""
-    prompt = load_prompts("trio")["judge"]
-    streams = [_questions(name, folder, orders, dropped) for name in SETS]
-    for order, together in zip(orders, zip(*streams, strict=True), strict=True):
-        for name, question, gold, pools in together:
-            for number, pool in enumerate(pools):
-                messages = prompt.render(question=question.question, pool=pool_text(pool, "reference"))
-                item = JudgeItem(question=question.question, pool=pool, messages=messages)
-                if sum(len(m.content) for m in messages) > MAX_CHARS:
-                    dropped[f"{name}: prompt over {MAX_CHARS} characters"] += 1
-                    continue
-                yield CurveItem(item, gold <= item.passage_ids, name, question.id, order, number, question.answers)
+    streams = [_questions(name, SETS[name][0], folder, orders, dropped) for name in SETS]
+    for together in zip(*streams, strict=True):
+        for asked in together:
+            yield from _items(asked, dropped)
 
 
-def _questions(
-    name: str, folder: Path, orders: Sequence[int], dropped: Counter[str]
-) -> Iterator[tuple[str, Question, frozenset[str], list[tuple[PoolEntry, ...]]]]:
-    file, corpus_file = (DATA / part for part in SETS[name])
-    corpus = Corpus.open(corpus_file)
-    questions = list(open_dataset(file))
+def further_items(folder: Path, after: int, dropped: Counter[str]) -> Iterator[CurveItem]:
+    """Items of all other questions: those from place `after` on, and those of `FURTHER`."""
+    for name in SETS:
+        for file, first in ((SETS[name][0], after), (FURTHER.get(name), 0)):
+            for asked in _questions(name, file, folder, None, dropped) if file else ():
+                if asked.order >= first:
+                    yield from _items(asked, dropped)
+
+
+class _Asked(NamedTuple):
+    """A question with its gold passages and the pool after each query."""
+
+    name: str
+    order: int
+    question: Question
+    gold: frozenset[str]
+    pools: list[tuple[PoolEntry, ...]]
+
+
+def _items(asked: _Asked, dropped: Counter[str]) -> Iterator[CurveItem]:
+    prompt, question = load_prompts("trio")["judge"], asked.question
+    for number, pool in enumerate(asked.pools):
+        messages = prompt.render(question=question.question, pool=pool_text(pool, "reference"))
+        item = JudgeItem(question=question.question, pool=pool, messages=messages)
+        if sum(len(m.content) for m in messages) > MAX_CHARS:
+            dropped[f"{asked.name}: prompt over {MAX_CHARS} characters"] += 1
+            continue
+        yield CurveItem(item, asked.gold <= item.passage_ids, asked.name, question.id, asked.order, number, question.answers)
+
+
+def _questions(name: str, file: str, folder: Path, orders: Sequence[int] | None, dropped: Counter[str]) -> Iterator[_Asked]:
+    """By place in the shuffle; all of them where `orders` is null."""
+    corpus = Corpus.open(DATA / SETS[name][1])
+    questions = list(open_dataset(DATA / file))
     random.Random(13).shuffle(questions)
     evidence = map_evidence(questions, corpus.passages())
     build_index(corpus, folder / name, kind="bm25")
@@ -79,9 +105,9 @@ def _questions(
             dropped[f"{name}: a gold paragraph is not in the corpus"] += 1
         else:
             usable.append((question, gold))
-    for order in orders:
+    for order in range(len(usable)) if orders is None else orders:
         question, gold = usable[order]
-        yield name, question, gold, asyncio.run(_pools(retriever, question, gold, dropped))
+        yield _Asked(name, order, question, gold, asyncio.run(_pools(retriever, question, gold, dropped)))
 
 
 async def _pools(retriever: Bm25Retriever, question: Question, gold: frozenset[str], dropped: Counter[str]) -> list[tuple[PoolEntry, ...]]:

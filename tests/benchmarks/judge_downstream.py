@@ -35,7 +35,6 @@ from trio_core.memory_store import MemoryStore
 from trio_core.settings import load_settings
 from trio_core.workbench import Workbench
 
-FEATURES = ("logit", "new_passages", "round", "comparison", "question_in_pool", "chain")
 OLD, NEW = JudgeAdapter().name, "head-public"
 FIGURES = {"EM": ("scores", "em"), "F1": ("scores", "f1"), "rounds": ("totals", "rounds"), "calls": ("totals", "calls"),
            "prompt tokens": ("totals", "prompt_tokens")}
@@ -89,7 +88,7 @@ def head_judge(labels: Path) -> JudgeAdapter:
     """A head on the untrained judge, fitted on the labels of all training questions."""
     rows = [r for r in merged(read_rows(labels)) if r["order"] not in HELD_OUT]
     fitted = fit_head([SignalRow(n, r["question_id"], "sufficient" if r["sufficient"] else "insufficient", r["signals"])
-                       for n, r in enumerate(rows)], HeadSettings(features=FEATURES, samples=0), OLD)
+                       for n, r in enumerate(rows)], HeadSettings(), OLD)
     return JudgeAdapter(name=NEW, threshold=fitted.threshold, head=fitted.head)
 
 

@@ -59,6 +59,14 @@ def test_comparisons(question: str, value: float) -> None:
     assert signals(ITEM.model_copy(update={"question": question}), None)["comparison"] == value
 
 
+@pytest.mark.parametrize(("question", "relations"), [
+    ("Who directed Alpha?", 1), ("Where was Alpha's maker born?", 2), ("In which city was the mother of the man that made Alpha born?", 3),
+    ("When did Bea Moor die?", 0), ("Its offer", 0),
+])
+def test_relations_of_a_question(question: str, relations: int) -> None:
+    assert signals(ITEM.model_copy(update={"question": question}), None)["relations"] == relations
+
+
 def _item(question: str, *passages: tuple[str, str]) -> JudgeItem:
     hits = tuple(Hit(passage=Passage(id=f"p{n}", title=t, text=x), score=1.0, rank=n) for n, (t, x) in enumerate(passages, 1))
     return ITEM.model_copy(update={"question": question, "pool": (PoolEntry(query=question, hits=hits),)})
@@ -75,6 +83,13 @@ def _item(question: str, *passages: tuple[str, str]) -> JudgeItem:
 def test_chains_of_passages(question: str, passages: tuple[tuple[str, str], ...], links: float, chain: float) -> None:
     found = signals(_item(question, *passages), None)
     assert (found["links"], found["chain"]) == (links, chain)
+
+
+def test_titles_that_queries_name() -> None:
+    item = _item("Where was the director of Alpha born?", ("Alpha (film)", "A film by Bea Moor."), ("Bea Moor", "Born in Delft."), ("Delft", "A city."))
+    assert signals(item, None)["named_titles"] == 1
+    more = item.model_copy(update={"pool": (*item.pool, PoolEntry(query="Bea Moor birthplace", hits=()))})
+    assert signals(more, None)["named_titles"] == 2
 
 
 async def test_a_run_shows_the_head_and_counts_its_calls() -> None:
