@@ -12,6 +12,7 @@ import pytest
 from tests.e2e.judging_app import App, serve
 from tests.training.tiny_model import make_tiny_model
 from tests.ui.judging_helpers import fill
+from training.starter import starter
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(420)]
 TRAINING = ("lora_rank=2", "lora_layers=1", "max_rows=8", "max_tokens=8000", "batch_size=4", "device=cpu")
