@@ -26,7 +26,7 @@ def label_by_shards(task: VotesTask, settings: Settings, store: Store, log: Prog
     """As `label_by_votes`. Shards that are done are kept in the data folder and not asked again. Raises Stopped between two shards."""
     todo, no_gold = items_to_label(task, store)
     shards = cut([[item.item.model_dump(mode="json"), list(gold)] for item, gold in todo], SHARD_ITEMS)
-    wanted, asked = sampling(task).model_dump_json(), settings.model_dump_json()
+    wanted, asked = sampling(task).model_dump_json(), settings.for_workers()
     what = settings.model_dump_json(include={"engine", "methods"})
     folder = settings.data_dir / "training" / f"votes-{ScoreCache.key(what, wanted)[:16]}"
     began = time.monotonic()

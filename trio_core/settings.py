@@ -128,6 +128,10 @@ class Settings(Value):
         """The store's URL."""
         return self.store_url or f"sqlite:///{self.data_dir / 'trioscope.db'}"
 
+    def for_workers(self) -> str:
+        """JSON for the workers of a cluster: without the store's URL, which may hold a password, for they store nothing."""
+        return self.model_copy(update={"store_url": ""}).model_dump_json()
+
 
 PROJECT_ROOT = Path(__file__).resolve().parent.parent
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from trio_core.errors import SettingsError
-from trio_core.settings import load_settings, profile_names
+from trio_core.settings import Settings, load_settings, profile_names
 
 
 @pytest.mark.parametrize("name", ["embedded", "vllm", "scripted"])
@@ -48,3 +48,9 @@ def test_text_stays_as_it_was_typed() -> None:
                                                         "retriever.passage_prefix=null", "methods.trio.top_k=2"])
     assert settings.store_url == "0123" and settings.retriever.corpus == "" and settings.retriever.query_prefix == "query: "
     assert settings.retriever.passage_prefix is None and settings.methods["trio"]["top_k"] == 2
+
+
+def test_workers_get_no_password() -> None:
+    settings = load_settings("scripted", env={}, flags=["store_url=postgresql://me:s3cret@host/db"])
+    sent = settings.for_workers()
+    assert "s3cret" not in sent and Settings.model_validate_json(sent).engine == settings.engine

@@ -31,7 +31,7 @@ def run_elsewhere(plan: Plan, settings: Settings, judge: JudgeAdapter, store: Ev
     requests = [plan.request(job) for job in plan.jobs() if job.key not in ended]
     shards = cut([request.model_dump(mode="json") for request in requests], SHARD_RUNS)
     stored = seen = 0
-    for number, found in map_shards(engine, partial(_runs, settings.model_dump_json(), judge.model_dump_json()), shards):
+    for number, found in map_shards(engine, partial(_runs, settings.for_workers(), judge.model_dump_json()), shards):
         for request, events in zip(requests[number * SHARD_RUNS:], found, strict=False):
             seen += 1
             if events is not None:
