@@ -87,6 +87,30 @@ def train_toy(folder: Path, seed: int, steps: int) -> Curve:
     return Curve([line["rewards/measured/mean"] for line in lines], lines[0]["rewards/measured/std"] / rollouts**0.5)
 
 
+def untrained(base: str, seed: int, each: int = 64) -> tuple[float, float]:
+    """The measured reward of a base before training: its mean over so many rollouts of every question, and the mean's standard error."""
+    import torch
+
+    from training.base_model import load_model, load_tokenizer
+    from training.tokens import prompt_ids
+
+    asked = toy_questions()
+    prompts, variances, means = toy_prompts(asked), list[float](), list[float]()
+    tokenizer, model = load_tokenizer(base), load_model(base, "cpu")
+    torch.manual_seed(seed)
+    for question in asked:
+        ids = torch.tensor([prompt_ids(tokenizer, prompts[question.id])]).repeat(each, 1)
+        with torch.no_grad():
+            made = model.generate(
+                input_ids=ids, attention_mask=torch.ones_like(ids), do_sample=True, temperature=SETTINGS.temperature, top_k=0, top_p=1.0,
+                max_new_tokens=SETTINGS.max_completion, pad_token_id=tokenizer.pad_token_id)
+        texts = tokenizer.batch_decode(made[:, ids.shape[1] :], skip_special_tokens=True)
+        rewards = [oracle_answer_reward(text, list(question.answers), 1, 0.5, LIMIT) for text in texts]
+        means.append(statistics.fmean(rewards))
+        variances.append(statistics.variance(rewards) / each)
+    return statistics.fmean(means), sum(variances) ** 0.5 / len(asked)
+
+
 def gain(curve: Curve) -> float:
     """Mean of the last steps less that of the first."""
     return statistics.fmean(curve.means[-LAST:]) - statistics.fmean(curve.means[:FIRST])
