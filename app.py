@@ -16,6 +16,7 @@ from trio_core.settings import Settings, load_settings
 from trio_core.workbench import Workbench
 from ui import build_app
 from ui.context import UiContext
+from ui.sessions import share_configurations
 from ui.theme import launch_options
 
 
@@ -47,6 +48,7 @@ def serve(settings: Settings) -> None:
         ctx.training.sweep()
         demo = build_app(ctx)
         demo.queue(default_concurrency_limit=64).launch(**launch_options(settings), prevent_thread_lock=True)
+        share_configurations(demo)
         print(f"Trioscope: {demo.local_url} (profile {settings.profile}, data in {settings.data_dir})", flush=True)
         threading.Event().wait()
     except KeyboardInterrupt:

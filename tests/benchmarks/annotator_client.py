@@ -15,8 +15,8 @@ import httpx
 
 from ui.identity import COOKIE
 
-STATUS_S = 4.0
-"""How often the header of an open page asks how the engine is."""
+STATUS_S = 15.0
+"""How often the header of an open page asks how a ready engine is (READY_MS in ui/assets/trioscope.js)."""
 THINK_S = (1.0, 2.0)
 """Shortest and longest time between an answer of the server and the next act."""
 TIMEOUT_S = 60.0
@@ -72,6 +72,7 @@ class Annotator:
 
     async def _open(self) -> None:
         self._config = await page_config(self._client, "/annotate")
+        await self._trigger("load", None, "ts-header")
         self._apply(await self._trigger("load", None))
 
     async def _act(self) -> None:
@@ -109,11 +110,11 @@ class Annotator:
     def _component(self, elem_id: str) -> int:
         return int(next(c["id"] for c in self._config["components"] if c["props"].get("elem_id") == elem_id))
 
-    async def _trigger(self, event_name: str, event: dict[str, Any] | None) -> dict[str, Any]:
-        """One event of the desk; its new value. Raises httpx.HTTPError for any other status than 200."""
-        desk = self._component("annotate")
+    async def _trigger(self, event_name: str, event: dict[str, Any] | None, elem_id: str = "annotate") -> dict[str, Any]:
+        """One event that fills a component (the desk); its new value. Raises httpx.HTTPError for any other status than 200."""
+        filled = self._component(elem_id)
         found = next(d for d in self._config["dependencies"]
-                     if d["outputs"] == [desk] and event_name in [target[1] for target in d["targets"]])
+                     if d["outputs"] == [filled] and event_name in [target[1] for target in d["targets"]])
         reply = await self._client.post("/gradio_api/run/predict", json={
             "data": [None] * len(found["inputs"]), "event_data": event, "fn_index": found["id"], "trigger_id": None,
             "session_hash": self._session})

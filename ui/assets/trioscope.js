@@ -198,11 +198,13 @@
   }
 
   // ---- header: engine state, keys sheet
+  const READY_MS = 15000; // fifty open pages ask for it all day
   function header({ element, props, server, watch }) {
     const line = $(".engine", element), sheet = $("dialog.sheet", element);
     document.title = `${$("nav .on", element)?.textContent || ""} · Trioscope`;
     $(".keys", element).addEventListener("click", () => sheet.showModal());
-    let last = "";
+    let last = "", wake = () => {};
+    document.addEventListener("visibilitychange", () => wake()); // a tab that was hidden asks at once
     const show = (html) => { if (html !== last) { last = html; line.replaceChildren(fragment(html)); line.title = line.textContent; } };
     (async () => {
       for (;;) {
@@ -211,7 +213,7 @@
           try { html = await server.status(); } catch (e) { html = null; } // Gradio's client also answers undefined
           show(html || '<span class="dot failed"></span><span>The app does not answer. If it was closed, start it again; nothing stored is lost.</span>');
         }
-        await sleep(last.includes("dot ready") ? 4000 : 2000);
+        await new Promise((go) => { wake = go; setTimeout(go, last.includes("dot ready") ? READY_MS : 2000); });
       }
     })();
     crowd(element);
