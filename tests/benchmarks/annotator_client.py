@@ -13,12 +13,13 @@ from typing import Any
 
 import httpx
 
+from storage.claims import CLAIM
 from ui.identity import COOKIE
 
 STATUS_S = 15.0
 """How often the header of an open page asks how a ready engine is (READY_MS in ui/assets/trioscope.js)."""
-THINK_S = (1.0, 2.0)
-"""Shortest and longest time between an answer of the server and the next act."""
+PACES = {"harsh": (1.0, 2.0), "lifelike": (4.0, 6.0)}
+"""Shortest and longest time between an answer of the server and the next act; people take about five seconds an item."""
 TIMEOUT_S = 60.0
 
 
@@ -35,6 +36,8 @@ class Log:
     """Form ids of all labels that were sent, answered or not."""
     given: list[int] = field(default_factory=list)
     """Items that came from the queue."""
+    late: set[int] = field(default_factory=set)
+    """Items that were answered after their claim had run out: others may have them too (rules: `storage.queue`)."""
     faults: list[str] = field(default_factory=list)
     ran_dry: bool = False
 
@@ -42,7 +45,7 @@ class Log:
 class Annotator:
     """One person's page. Not for two tasks at once."""
 
-    def __init__(self, url: str, name: str, seed: int, think_s: tuple[float, float] = THINK_S) -> None:
+    def __init__(self, url: str, name: str, seed: int, think_s: tuple[float, float] = PACES["harsh"]) -> None:
         self.log = Log(name)
         self._rng = random.Random(seed)
         self._think_s = think_s
@@ -50,6 +53,7 @@ class Annotator:
         self._client = httpx.AsyncClient(base_url=url, timeout=TIMEOUT_S, cookies={COOKIE: name}, trust_env=False)
         self._config: dict[str, Any] = {}
         self._view: dict[str, Any] = {}
+        self._since = 0.0
 
     async def work(self, until: float, start_after_s: float = 0.0, acts: int | None = None) -> Log:
         """Opens the page, labels until `time.monotonic()` is `until`, the acts are done or the queue is empty, and closes it."""
@@ -86,7 +90,9 @@ class Annotator:
         act = {"kind": "label", "item_id": item, "value": value, "client_uuid": form, "milliseconds": 1500, "note": "",
                "reasons": [], "expected": self._view["expected"], "seen": False}
         self.log.sent.add(form)
-        answer = await self._timed("label", act)
+        since, answer = self._since, await self._timed("label", act)
+        if time.monotonic() - since > CLAIM.total_seconds():
+            self.log.late.add(item)
         if answer.get("tone") == "saved":
             self.log.acknowledged[form] = (item, value)
         else:
@@ -103,7 +109,7 @@ class Annotator:
 
     def _apply(self, view: dict[str, Any]) -> None:
         if view.get("fresh"):
-            self._view = view
+            self._view, self._since = view, time.monotonic()
             if view.get("item_id") and not view.get("reviewing"):
                 self.log.given.append(int(view["item_id"]))
 
@@ -139,7 +145,7 @@ async def page_config(client: httpx.AsyncClient, path: str) -> dict[str, Any]:
     return dict(json.loads(found.group(1)))
 
 
-async def team_work(url: str, people: int, seconds: float, seed: int, think_s: tuple[float, float] = THINK_S,
+async def team_work(url: str, people: int, seconds: float, seed: int, think_s: tuple[float, float] = PACES["harsh"],
                     acts: int | None = None) -> list[Log]:
     """So many annotators at once for so long, or until each has done so many acts; they come within five seconds."""
     rng = random.Random(seed)

@@ -20,10 +20,10 @@ PATIENCE_S = 600.0
 class Steadfast(Annotator):
     """Labels on through the app's deaths: the same form is sent until somebody answers."""
 
-    async def _trigger(self, event_name: str, event: dict[str, Any] | None) -> dict[str, Any]:
+    async def _trigger(self, event_name: str, event: dict[str, Any] | None, elem_id: str = "annotate") -> dict[str, Any]:
         while True:
             try:
-                return await super()._trigger(event_name, event)
+                return await super()._trigger(event_name, event, elem_id)
             except httpx.TransportError:
                 await asyncio.sleep(AGAIN_S)
 
