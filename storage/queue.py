@@ -77,7 +77,8 @@ class Queue(Database):
 @lru_cache(maxsize=256)
 def _next(insert_into: Any, order: QueueOrder, only: QueueFilter, exclude: frozenset[int]) -> Any:
     """The statement of `next_item`: building it takes many times longer than running it."""
-    conditions = [*matching(StateRow.item_id, only), *_open_to_who(only)]
+    # A full item is told by its own row before anything is looked up: after days of work most items are full.
+    conditions = [*matching(StateRow.item_id, only), *_place_left(only), *_open_to_who(only)]
     if only.overlap is not None and not only.calibration:
         conditions.append(StateRow.labels + claims_of_others() < only.overlap)
     if exclude:
